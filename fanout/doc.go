@@ -1,0 +1,2 @@
+// Package fanout delivers published posts into their followers' inboxes.
+package fanout
