@@ -35,17 +35,21 @@ const LeaseTTL = 5_000
 type ReadRelations struct {
 	User ID
 	// answers
-	Version   string // "" while a mutation holds it: then nothing may be filled in
-	Found     bool   // the stored relations carry this version and the generation in force
-	Relations Relations
+	Version    string // "" while a mutation holds it: then nothing may be filled in
+	Found      bool   // the stored relations carry this version and the generation in force
+	Relations  Relations
+	Generation int64 // in force when this was asked
 }
 
 // FillRelations stores relations that were read from the record after Version
-// was read, if the version still stands.
+// was read, if the version still stands. They carry the Generation that was
+// in force when Version was read, not the one of now: what was read before a
+// generation ended must not outlive it.
 type FillRelations struct {
-	User      ID
-	Version   string
-	Relations Relations
+	User       ID
+	Version    string
+	Relations  Relations
+	Generation int64
 }
 
 // HoldRelations takes the version of each user's relations away, before a
@@ -112,19 +116,22 @@ func (r *ReadList) Valid(epoch int64) bool {
 type OpenList struct {
 	List List
 	// answers
-	Version string // "" while a mutation holds it
-	Raw     string // the raw floor member, "" for none
+	Version    string // "" while a mutation holds it
+	Raw        string // the raw floor member, "" for none
+	Length     int    // entries there are
+	Generation int64  // in force when this was asked
 }
 
 // MergeList adds entries to what is there and sets the floor, if version and
 // raw floor are still those of OpenList, and lets the list live for TTL. Atomic.
 type MergeList struct {
-	List    List
-	Version string
-	Raw     string
-	Entries []Entry
-	Floor   Floor // Raw is not used
-	TTL     int64 // ms
+	List       List
+	Version    string
+	Raw        string
+	Entries    []Entry
+	Floor      Floor // Raw is not used
+	TTL        int64 // ms
+	Generation int64 // of OpenList; the floor carries it
 	// answer
 	Merged bool
 }
@@ -229,25 +236,28 @@ type GetDetails[T Detail] struct {
 	IDs   []ID
 	Lease Token // "" for none
 	// answers, by index of IDs
-	State  []DetailState
-	Values []T
-	Leased []bool // with Lease: whether this caller may fill the id in
+	State      []DetailState
+	Values     []T
+	Leased     []bool // with Lease: whether this caller may fill the id in
+	Generation int64  // in force when this was asked
 }
 
 // LeaseDetails asks for the right to fill in missing details.
 type LeaseDetails[T Detail] struct {
 	IDs   []ID
 	Token Token
-	// answer
-	Leased []bool
+	// answers
+	Leased     []bool
+	Generation int64 // in force when this was asked
 }
 
 // FillDetails stores values that were read from the record after the lease was
 // got, each if its lease still stands, and ends the leases. Each id is atomic.
 type FillDetails[T Detail] struct {
-	IDs    []ID
-	Values []T
-	Token  Token
+	IDs        []ID
+	Values     []T
+	Token      Token
+	Generation int64 // of the lease; the values carry it
 }
 
 // HoldDetails drops values and leases and keeps anybody from filling them in,
