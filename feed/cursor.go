@@ -1,0 +1,84 @@
+package feed
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// CursorKind says which list a cursor belongs to.
+type CursorKind byte
+
+// The kinds of cursor. Their numbers are part of every cursor ever handed out.
+const (
+	CursorFollowFeed CursorKind = 1
+	CursorPosts      CursorKind = 2
+	CursorComments   CursorKind = 3
+	CursorFollowers  CursorKind = 4
+	CursorFollowees  CursorKind = 5
+)
+
+const (
+	cursorVersion = 1
+	cursorSum     = 2 // bytes of checksum, to tell a damaged cursor from a whole one
+	maxCursor     = 64
+)
+
+// EncodeCursor makes the opaque text of a position. serverTime (ms) is when
+// the page was made. The form is version, kind, three varints and a checksum;
+// cursors of an old version stay readable for ever.
+func EncodeCursor(kind CursorKind, p Position, serverTime int64) string {
+	var buf [maxCursor]byte
+	b := append(buf[:0], cursorVersion, byte(kind))
+	b = binary.AppendVarint(b, p.At)
+	b = binary.AppendUvarint(b, uint64(p.ID)) //nolint:gosec // ids are positive
+	b = binary.AppendVarint(b, serverTime)
+	sum := crc32.ChecksumIEEE(b)
+	b = append(b, byte(sum>>8), byte(sum))
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// DecodeCursor reads the position of a cursor of this kind. BAD_USER_INPUT
+// (field "after") for anything else.
+func DecodeCursor(kind CursorKind, text string) (Position, error) {
+	bad := BadInput("after", "this is no cursor of this list: pass an endCursor or an edge's cursor that the same list returned")
+	if len(text) > maxCursor {
+		return Position{}, bad
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) < 2+cursorSum || b[0] != cursorVersion || b[1] != byte(kind) {
+		return Position{}, bad
+	}
+	body := b[:len(b)-cursorSum]
+	sum := crc32.ChecksumIEEE(body)
+	if b[len(body)] != byte(sum>>8) || b[len(body)+1] != byte(sum) {
+		return Position{}, bad
+	}
+	rest := body[2:]
+	at, n := binary.Varint(rest)
+	if n <= 0 {
+		return Position{}, bad
+	}
+	id, m := binary.Uvarint(rest[n:])
+	if m <= 0 || id > 1<<63-1 {
+		return Position{}, bad
+	}
+	return Position{At: at, ID: ID(id)}, nil
+}
+
+// The bounds of a page.
+const (
+	MaxPage     = 100
+	DefaultPage = 20
+)
+
+// PageSize checks first: 1 to 100, 20 when absent. BAD_USER_INPUT (field "first").
+func PageSize(first *int) (int, error) {
+	if first == nil {
+		return DefaultPage, nil
+	}
+	if *first < 1 || *first > MaxPage {
+		return 0, BadInput("first", "first must be a whole number from 1 to 100")
+	}
+	return *first, nil
+}

@@ -1,0 +1,159 @@
+package feed
+
+import "context"
+
+// followTake is how many of a followee's newest posts come into the inbox with
+// the follow itself.
+const followTake = 100
+
+// Follow makes r follow a user: the followee's newest posts are in r's feed
+// when it returns, and every older one below them. To follow twice is once.
+// BAD_USER_INPUT for oneself, FORBIDDEN across a block, NOT_FOUND.
+func (s *Service) Follow(ctx context.Context, r *Reader, of ID) (*User, error) {
+	user, rel, err := s.other(ctx, r, of)
+	if err != nil {
+		return nil, err
+	}
+	if rel.Blocks.Has(of) || rel.BlockedBy.Has(of) {
+		return nil, Forbidden("one of you blocks the other: nobody can be followed across a block")
+	}
+	if user == nil {
+		return nil, NotFound("user")
+	}
+	token := newToken()
+	inbox := &HoldList{List: List{Kind: Inbox, Owner: r.id}, Token: token}
+	counts := []ID{r.id, of}
+	commit := &CommitList{List: inbox.List, Token: token}
+	err = s.mutate(ctx, mutation{
+		hold: []Op{
+			inbox,
+			&HoldRelations{Users: []ID{r.id}, Token: token},
+			&HoldDetails[UserCounts]{IDs: counts, Token: token},
+		},
+		write: func(ctx context.Context) error {
+			if _, err := s.record.Follow(ctx, Follow{Follower: r.id, Followee: of, At: s.now()}); err != nil {
+				return err
+			}
+			// Read after the follow is on the record: what is published from now on is pushed.
+			all, err := s.record.Entries(ctx, []ID{of}, Newest(), followTake+1)
+			if err != nil {
+				return err
+			}
+			commit.Entries, commit.Raise = keepNewest(all, followTake)
+			return nil
+		},
+		release: func(written bool) []Op {
+			if written {
+				commit.Was = inbox.Was
+			}
+			return []Op{
+				commit,
+				&ReleaseRelations{Users: []ID{r.id}, Token: token},
+				&ReleaseDetails[UserCounts]{IDs: counts, Token: token},
+				&TrimList{List: inbox.List, Keep: s.set.InboxLength, Slack: s.set.InboxSlack},
+			}
+		},
+	})
+	r.forget()
+	if err != nil {
+		return nil, err
+	}
+	return user, nil
+}
+
+// Unfollow ends a follow; the followee's posts are out of r's feed when it
+// returns. To unfollow somebody who is not followed changes nothing.
+func (s *Service) Unfollow(ctx context.Context, r *Reader, of ID) (*User, error) {
+	token := newToken()
+	counts := []ID{r.id, of}
+	return s.relate(ctx, r, of, mutation{
+		hold: []Op{
+			&HoldRelations{Users: []ID{r.id}, Token: token},
+			&HoldDetails[UserCounts]{IDs: counts, Token: token},
+		},
+		write: func(ctx context.Context) error {
+			_, err := s.record.Unfollow(ctx, r.id, of)
+			return err
+		},
+		release: func(bool) []Op {
+			return []Op{
+				&ReleaseRelations{Users: []ID{r.id}, Token: token},
+				&ReleaseDetails[UserCounts]{IDs: counts, Token: token},
+			}
+		},
+	})
+}
+
+// Block makes each absent for the other; follows between them are suspended.
+func (s *Service) Block(ctx context.Context, r *Reader, of ID) (*User, error) {
+	return s.bar(ctx, r, of, Block, true, []ID{r.id, of})
+}
+
+// Unblock ends a block; follows that were not ended meanwhile stand again.
+func (s *Service) Unblock(ctx context.Context, r *Reader, of ID) (*User, error) {
+	return s.bar(ctx, r, of, Block, false, []ID{r.id, of})
+}
+
+// Mute hides a user's posts, and others' reposts of them, from r's feeds.
+func (s *Service) Mute(ctx context.Context, r *Reader, of ID) (*User, error) {
+	return s.bar(ctx, r, of, Mute, true, []ID{r.id})
+}
+
+// Unmute ends a mute.
+func (s *Service) Unmute(ctx context.Context, r *Reader, of ID) (*User, error) {
+	return s.bar(ctx, r, of, Mute, false, []ID{r.id})
+}
+
+// bar adds or removes a block or a mute; touched are those whose relations it changes.
+func (s *Service) bar(ctx context.Context, r *Reader, of ID, kind BarKind, add bool, touched []ID) (*User, error) {
+	token := newToken()
+	return s.relate(ctx, r, of, mutation{
+		hold: []Op{&HoldRelations{Users: touched, Token: token}},
+		write: func(ctx context.Context) error {
+			var err error
+			if add {
+				_, err = s.record.AddBar(ctx, Bar{Kind: kind, By: r.id, Of: of, At: s.now()})
+			} else {
+				_, err = s.record.RemoveBar(ctx, kind, r.id, of)
+			}
+			return err
+		},
+		release: func(bool) []Op { return []Op{&ReleaseRelations{Users: touched, Token: token}} },
+	})
+}
+
+func (s *Service) relate(ctx context.Context, r *Reader, of ID, m mutation) (*User, error) {
+	user, _, err := s.other(ctx, r, of)
+	if err != nil {
+		return nil, err
+	}
+	if user == nil {
+		return nil, NotFound("user")
+	}
+	err = s.mutate(ctx, m)
+	r.forget()
+	if err != nil {
+		return nil, err
+	}
+	return user, nil
+}
+
+// other loads the person that a mutation of r's is about; nil when missing or
+// hidden from r.
+func (s *Service) other(ctx context.Context, r *Reader, of ID) (*User, *Relations, error) {
+	if _, err := s.RequireProfile(ctx, r); err != nil {
+		return nil, nil, err
+	}
+	if of == r.id {
+		return nil, nil, BadInput("userId", "this is yourself: pass the id of somebody else")
+	}
+	v, err := s.view(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	users, err := s.Users(ctx, r, []ID{of})
+	if err != nil {
+		return nil, nil, err
+	}
+	return users[0], v.rel, nil
+}

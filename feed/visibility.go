@@ -1,0 +1,117 @@
+package feed
+
+import "math"
+
+// view is what one reader may see. It is the one place that decides
+// visibility, for every feed, list and single object.
+//
+// A block works both ways: for the blocked person the blocker is absent, for
+// the blocker the blocked person's profile remains, without content. A mute
+// hides the author's posts, and others' reposts of them, from feeds only.
+type view struct {
+	reader ID // 0 for nobody
+	rel    *Relations
+}
+
+// Follows reports whether the reader follows id; a follow that a block
+// suspends does not count.
+func (r *Relations) Follows(id ID) bool {
+	return r.Following.Has(id) && !r.Blocks.Has(id) && !r.BlockedBy.Has(id)
+}
+
+// seesUser reports whether the reader may see a profile.
+func (v view) seesUser(id ID) bool { return !v.rel.BlockedBy.Has(id) }
+
+// seesContentOf reports whether the reader may see what id writes.
+func (v view) seesContentOf(id ID) bool {
+	return !v.rel.BlockedBy.Has(id) && !v.rel.Blocks.Has(id)
+}
+
+// seesPost reports whether the reader may see p. A repost needs its original
+// to be seen: original is nil when it is not on the record.
+func (v view) seesPost(p, original *Post) bool {
+	if p == nil || p.DeletedAt != 0 || !v.seesContentOf(p.Author) {
+		return false
+	}
+	if p.RepostOf == 0 {
+		return true
+	}
+	return original != nil && original.DeletedAt == 0 && v.seesContentOf(original.Author)
+}
+
+// inFollowFeed reports whether a post that the reader sees belongs into the
+// reader's follow feed.
+func (v view) inFollowFeed(p *Post) bool {
+	if p.Author == v.reader {
+		return true
+	}
+	return v.rel.Following.Has(p.Author) && !v.rel.Mutes.Has(p.Author) &&
+		(p.RepostOf == 0 || !v.rel.Mutes.Has(p.OriginalAuthor))
+}
+
+// authors are all whose posts an inbox of the reader holds, hidden ones
+// included, so that to unmute or unblock brings their posts back at once.
+func (v view) authors() []ID {
+	ids := make([]ID, 0, len(v.rel.Following)+1)
+	ids = append(ids, v.rel.Following...)
+	if !v.rel.Following.Has(v.reader) {
+		ids = append(ids, v.reader)
+	}
+	return ids
+}
+
+// shownAuthors are those of authors whose posts the reader sees now.
+func (v view) shownAuthors() []ID {
+	ids := make([]ID, 0, len(v.rel.Following)+1)
+	for _, id := range v.rel.Following {
+		if id != v.reader && v.seesContentOf(id) && !v.rel.Mutes.Has(id) {
+			ids = append(ids, id)
+		}
+	}
+	return append(ids, v.reader)
+}
+
+// PublicPlace gives what r may know of where p was written. The author sees
+// the place as given; others see the published position.
+func (s *Service) PublicPlace(r *Reader, p *Post) (Place, bool) {
+	if p.Place == nil {
+		return Place{}, false
+	}
+	if r.ID() == p.Author {
+		return *p.Place, true
+	}
+	return p.Place.Published()
+}
+
+// Published is the position that others may know: EXACT as given,
+// NEIGHBOURHOOD the centre of its geohash-6 cell (15 bits each way), CITY that
+// of its geohash-4 cell (10 bits each way), HIDDEN none.
+func (p Place) Published() (Place, bool) {
+	switch p.Precision {
+	case PrecisionHidden:
+		return Place{}, false
+	case PrecisionNeighbourhood:
+		return p.centre(15), true
+	case PrecisionCity:
+		return p.centre(10), true
+	case PrecisionExact:
+		return p, true
+	default:
+		return Place{}, false // what is not known is not shown
+	}
+}
+
+func (p Place) centre(bits int) Place {
+	p.Latitude = cellCentre(p.Latitude, -90, 90, bits)
+	p.Longitude = cellCentre(p.Longitude, -180, 180, bits)
+	return p
+}
+
+// cellCentre halves [low, high] bits times toward x, as geohash does, and
+// gives the middle of what is left.
+func cellCentre(x, low, high float64, bits int) float64 {
+	size := math.Ldexp(high-low, -bits)
+	n := math.Floor((x - low) / size)
+	n = min(n, math.Ldexp(1, bits)-1) // the upper edge belongs to the last cell
+	return low + (n+0.5)*size
+}
