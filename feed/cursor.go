@@ -20,7 +20,7 @@ const (
 
 const (
 	cursorVersion = 1
-	cursorSum     = 2 // bytes of checksum, to tell a damaged cursor from a whole one
+	cursorSum     = 4 // bytes of checksum, to tell a damaged cursor from a whole one
 	maxCursor     = 64
 )
 
@@ -33,8 +33,7 @@ func EncodeCursor(kind CursorKind, p Position, serverTime int64) string {
 	b = binary.AppendVarint(b, p.At)
 	b = binary.AppendUvarint(b, uint64(p.ID)) //nolint:gosec // ids are positive
 	b = binary.AppendVarint(b, serverTime)
-	sum := crc32.ChecksumIEEE(b)
-	b = append(b, byte(sum>>8), byte(sum))
+	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
@@ -50,8 +49,7 @@ func DecodeCursor(kind CursorKind, text string) (Position, error) {
 		return Position{}, bad
 	}
 	body := b[:len(b)-cursorSum]
-	sum := crc32.ChecksumIEEE(body)
-	if b[len(body)] != byte(sum>>8) || b[len(body)+1] != byte(sum) {
+	if binary.BigEndian.Uint32(b[len(body):]) != crc32.ChecksumIEEE(body) {
 		return Position{}, bad
 	}
 	rest := body[2:]

@@ -108,7 +108,7 @@ func fetchPosts(ctx context.Context, r Record, ids []ID) (map[ID]pair[Post, Stat
 	rows, err := r.PostsByID(ctx, ids)
 	found := make(map[ID]pair[Post, Stats], len(rows))
 	for i := range rows {
-		found[rows[i].Post.ID] = pair[Post, Stats]{&rows[i].Post, &rows[i].Stats}
+		found[rows[i].ID] = pair[Post, Stats]{&rows[i].Post, &rows[i].Stats}
 	}
 	return found, err
 }
@@ -117,7 +117,7 @@ func fetchUsers(ctx context.Context, r Record, ids []ID) (map[ID]pair[User, User
 	rows, err := r.UsersByID(ctx, ids)
 	found := make(map[ID]pair[User, UserCounts], len(rows))
 	for i := range rows {
-		found[rows[i].User.ID] = pair[User, UserCounts]{&rows[i].User, &rows[i].UserCounts}
+		found[rows[i].ID] = pair[User, UserCounts]{&rows[i].User, &rows[i].UserCounts}
 	}
 	return found, err
 }

@@ -12,15 +12,7 @@ const (
 	// maxFlight is the number of followees in flight up to which their outboxes
 	// are read; above it the page comes from the record.
 	maxFlight = 500
-	// markGuard is the longest time between reading an inbox and reading the
-	// in-flight marks. Marks outlive their fan-out by [MarkGrace], so within it
-	// whatever the inbox lacked is still marked.
-	markGuard = 2 * time.Second
 )
-
-// MarkGrace is how long an in-flight mark must outlive its author's last
-// unfinished duty.
-const MarkGrace = 5 * time.Second
 
 // scan reads one reader's feed downward: from the inbox and the outboxes of
 // authors in flight above the floor, from the record below it.
@@ -173,7 +165,7 @@ func (sc *scan) fromHead(ctx context.Context, pos Position, limit int) ([]Entry,
 	marks := &ReadMarks{Authors: sc.v.authors()}
 	load := newPostLoad(entryIDs(head.Entries), sc.stats, false)
 	hot := sc.t.do(ctx, append(load.ops(), marks)...)
-	late := sc.s.clock.Now().Sub(sc.headAt) > markGuard
+	late := sc.s.clock.Now().Sub(sc.headAt) > sc.s.set.MarkGrace*2/5
 	if hot {
 		if err := sc.learnFlight(ctx, marks); err != nil {
 			return nil, false, nil, err

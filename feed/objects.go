@@ -60,18 +60,6 @@ func (s *Service) Users(ctx context.Context, r *Reader, ids []ID) ([]*User, erro
 	return load.first.values, nil
 }
 
-// visibleUser returns one user that r sees. NOT_FOUND.
-func (s *Service) visibleUser(ctx context.Context, r *Reader, id ID) (*User, error) {
-	users, err := s.Users(ctx, r, []ID{id})
-	if err != nil {
-		return nil, err
-	}
-	if users[0] == nil {
-		return nil, NotFound("user")
-	}
-	return users[0], nil
-}
-
 // UserByHandle returns the user of a handle. NOT_FOUND, also when hidden from r.
 func (s *Service) UserByHandle(ctx context.Context, r *Reader, handle string) (*User, error) {
 	v, err := s.view(ctx, r)
@@ -82,7 +70,7 @@ func (s *Service) UserByHandle(ctx context.Context, r *Reader, handle string) (*
 	if err != nil {
 		return nil, err
 	}
-	if !v.seesUser(row.User.ID) {
+	if !v.seesUser(row.ID) {
 		return nil, NotFound("user")
 	}
 	return &row.User, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 )
 
 // NewPost is what an author hands in.
@@ -77,12 +78,15 @@ func (s *Service) original(ctx context.Context, r *Reader, id ID) (*Post, error)
 }
 
 func (in *NewPost) hash() []byte {
-	text, err := json.Marshal(in)
-	if err != nil { // only attributes can be at fault, and they are refused later
-		text = []byte(in.Text)
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%q %q %q %d %q %q", in.Kind, in.Text, in.Media, in.RepostOf, in.Topics, in.Attributes)
+	if in.Link != nil {
+		_, _ = fmt.Fprintf(h, " link %q", *in.Link)
 	}
-	sum := sha256.Sum256(text)
-	return sum[:]
+	if in.Place != nil {
+		_, _ = fmt.Fprintf(h, " place %v", *in.Place)
+	}
+	return h.Sum(nil)
 }
 
 // publishing is one publish under way.

@@ -181,9 +181,9 @@ type HeartbeatRecord interface {
 
 // ProcessRecord leases the process numbers that make ids unique.
 type ProcessRecord interface {
-	// LeaseProcess takes the lowest number below max that is free or whose lease
+	// LeaseProcess takes the lowest number below most that is free or whose lease
 	// ended before now, for owner (a random name), until a time. UNAVAILABLE when all are taken.
-	LeaseProcess(ctx context.Context, owner string, max int, now, until int64) (int, error)
+	LeaseProcess(ctx context.Context, owner string, most int, now, until int64) (int, error)
 	// RenewProcess extends the lease. CONFLICT when it is no longer owner's.
 	RenewProcess(ctx context.Context, number int, owner string, until int64) error
 	// ReleaseProcess ends the lease if it is owner's.

@@ -23,6 +23,7 @@ func (s *Service) Follow(ctx context.Context, r *Reader, of ID) (*User, error) {
 	token := newToken()
 	inbox := &HoldList{List: List{Kind: Inbox, Owner: r.id}, Token: token}
 	counts := []ID{r.id, of}
+	take := min(followTake, s.set.InboxLength)
 	commit := &CommitList{List: inbox.List, Token: token}
 	err = s.mutate(ctx, mutation{
 		hold: []Op{
@@ -35,11 +36,11 @@ func (s *Service) Follow(ctx context.Context, r *Reader, of ID) (*User, error) {
 				return err
 			}
 			// Read after the follow is on the record: what is published from now on is pushed.
-			all, err := s.record.Entries(ctx, []ID{of}, Newest(), followTake+1)
+			all, err := s.record.Entries(ctx, []ID{of}, Newest(), take+1)
 			if err != nil {
 				return err
 			}
-			commit.Entries, commit.Raise = keepNewest(all, followTake)
+			commit.Entries, commit.Raise = keepNewest(all, take)
 			return nil
 		},
 		release: func(written bool) []Op {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,10 @@ type Settings struct {
 	InboxLength        int           // posts an inbox keeps
 	InboxSlack         int           // posts above InboxLength before it is trimmed
 	OutboxLength       int           // posts an outbox keeps
+	// MarkGrace is how long an in-flight mark outlives its author's last
+	// unfinished duty. A reader may be two fifths of it late between reading an
+	// inbox and reading the marks.
+	MarkGrace time.Duration
 }
 
 // DefaultSettings are the design's.
@@ -26,6 +31,7 @@ func DefaultSettings() Settings {
 		InboxLength:        1_000,
 		InboxSlack:         100,
 		OutboxLength:       200,
+		MarkGrace:          5 * time.Second,
 	}
 }
 
@@ -122,9 +128,7 @@ func (s *Service) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for name, beat := range saved {
-		s.seen[name] = beat
-	}
+	maps.Copy(s.seen, saved)
 	return s.beat(ctx)
 }
 
