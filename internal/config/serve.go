@@ -1,0 +1,181 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"feedgate/feed"
+)
+
+// Role says which parts of feedgate a process runs.
+type Role string
+
+// The roles.
+const (
+	RoleAll    Role = "all"    // gateway and workers
+	RoleAPI    Role = "api"    // the gateway alone
+	RoleWorker Role = "worker" // the workers alone, with health and metrics
+)
+
+// Stores says where the record and the hot data live.
+type Stores struct {
+	Data     string // the folder of the SQLite record
+	RedisURL string // "" for the in-process Redis
+	MongoURL string // "" for SQLite
+}
+
+// Serve is what the server runs with.
+type Serve struct {
+	Addr     string
+	Role     Role
+	Stores   Stores
+	Auth     Auth
+	Feed     feed.Settings
+	FeedMode string
+	Workers  Workers
+	Sample   bool
+	Stop     time.Duration
+	LogLevel string
+	LogJSON  bool
+	Loopback bool // Addr can be reached from this machine alone
+}
+
+// Development reports whether requests may name their reader without a token.
+func (c *Serve) Development() bool { return c.Loopback && !c.Auth.Set() }
+
+// ParseServe reads the settings of the server.
+func ParseServe(args []string, getenv func(string) string) (*Serve, error) {
+	c := &Serve{}
+	s := NewSet("serve",
+		"Serve the feeds over GraphQL, and run the workers that deliver published posts.", "", getenv)
+	s.Group("Where it listens")
+	s.String(&c.Addr, "addr", "HOST:PORT", "127.0.0.1:8080",
+		"The address to listen on; port 0 takes a free one. On an address that other machines can reach, "+
+			"-auth-secret must be set.", checkAddr)
+	Choice(s, &c.Role, "role", RoleAll, []Role{RoleAll, RoleAPI, RoleWorker},
+		"Which parts to run: the gateway, the workers, or both. Parts in several processes need -redis-url.")
+	addStores(s, &c.Stores)
+	addAuth(s, &c.Auth)
+	addFeed(s, &c.Feed)
+	Choice(s, &c.FeedMode, "feed-mode", "push", []string{"push"},
+		"How posts reach readers. Only push is built: each post goes into the inbox of each active follower.")
+	addWorkers(s, &c.Workers)
+	s.Group("Everything else")
+	s.Bool(&c.Sample, "sample", true,
+		"In development mode, fill an empty record with a small sample world.")
+	s.Duration(&c.Stop, "stop-timeout", 20*time.Second, time.Second, 10*time.Minute,
+		"How long stopping may take before what is left is cut off.")
+	Choice(s, &c.LogLevel, "log-level", "info", []string{"debug", "info", "warn", "error"},
+		"The least weighty lines that are logged.")
+	s.Bool(&c.LogJSON, "log-json", false, "Log one JSON object a line.")
+	s.Outro(`Examples:
+  feedgate                                     everything in one process, data in ./data
+  feedgate -redis-url redis://127.0.0.1:6379   a real Redis, the record in ./data
+  feedgate -addr 0.0.0.0:8080 -auth-secret "$SECRET" \
+      -redis-url redis://redis:6379 -mongo-url mongodb://mongo:27017/feedgate`)
+	rest, err := s.Parse(args)
+	if err != nil {
+		return nil, err
+	}
+	if len(rest) > 0 {
+		return nil, &UsageError{Command: "serve", Text: fmt.Sprintf("%q is no flag: serve takes flags only.", rest[0])}
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Serve) check() error {
+	host, _, err := net.SplitHostPort(c.Addr)
+	if err != nil {
+		return &UsageError{Command: "serve", Text: "-addr: " + err.Error() + "."}
+	}
+	ip := net.ParseIP(host)
+	c.Loopback = host == "localhost" || (ip != nil && ip.IsLoopback())
+	if !c.Loopback && !c.Auth.Set() && c.Role != RoleWorker {
+		return &UsageError{Command: "serve", Text: fmt.Sprintf(
+			"Refusing to listen on %s without authentication: anybody could read and write as anybody. "+
+				"Set FEEDGATE_AUTH_SECRET, or listen on 127.0.0.1.", c.Addr)}
+	}
+	if c.Role != RoleAll && c.Stores.RedisURL == "" {
+		return &UsageError{Command: "serve", Text: fmt.Sprintf(
+			"-role %s needs a Redis that the other role can reach too: set FEEDGATE_REDIS_URL.", c.Role)}
+	}
+	if c.Stores.MongoURL != "" && c.Stores.RedisURL == "" {
+		return &UsageError{Command: "serve", Text: "FEEDGATE_MONGO_URL needs FEEDGATE_REDIS_URL as well: " +
+			"the in-process Redis goes with the SQLite record only."}
+	}
+	if c.Feed.InboxSlack >= c.Feed.InboxLength {
+		return &UsageError{Command: "serve", Text: "-inbox-slack must be below -inbox-length."}
+	}
+	return nil
+}
+
+func checkAddr(v string) error {
+	_, port, err := net.SplitHostPort(v)
+	if err != nil {
+		return fmt.Errorf("%q is no HOST:PORT such as 127.0.0.1:8080", v)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n > 65535 {
+		return fmt.Errorf("%q has no port from 0 to 65535", v)
+	}
+	return nil
+}
+
+func addStores(s *Set, c *Stores) {
+	s.Group("Where the data is")
+	s.String(&c.Data, "data", "FOLDER", "./data",
+		"The folder of the SQLite record. One process at a time with the in-process Redis; "+
+			"several on one machine with -redis-url.", nonEmpty)
+	s.String(&c.RedisURL, "redis-url", "URL", "",
+		"The Redis for the hot data: redis://HOST:PORT, rediss:// for TLS; for a Cluster add its other nodes as "+
+			"?addr=HOST:PORT. Without it, a Redis runs inside the process.", checkURL("redis", "rediss", "unix"))
+	s.String(&c.MongoURL, "mongo-url", "URL", "",
+		"The MongoDB for the record: mongodb://HOST:PORT/DATABASE. Without it, the record is SQLite in -data.",
+		checkURL("mongodb", "mongodb+srv"))
+}
+
+func addFeed(s *Set, c *feed.Settings) {
+	def := feed.DefaultSettings()
+	s.Group("The feed")
+	Number(s, &c.BigAuthorFollowers, "big-author-followers", def.BigAuthorFollowers, 1, 1_000_000_000,
+		"From this number of followers on, an author's posts are delivered in the bulk lane.")
+	s.Duration(&c.ActiveWindow, "active-window", def.ActiveWindow, 3*24*time.Hour, 365*24*time.Hour,
+		"A reader who read the feed within this time gets posts into the inbox.")
+	Number(s, &c.InboxLength, "inbox-length", def.InboxLength, 100, 100_000,
+		"The number of posts that an inbox is cut to; older ones are read from the record.")
+	Number(s, &c.InboxSlack, "inbox-slack", def.InboxSlack, 1, 10_000,
+		"By how much an inbox may outgrow -inbox-length before it is cut.")
+	Number(s, &c.OutboxLength, "outbox-length", def.OutboxLength, 10, 10_000,
+		"The number of an author's own newest posts that are kept hot.")
+}
+
+func nonEmpty(v string) error {
+	if v == "" {
+		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+// checkURL never quotes the value: it may hold a password.
+func checkURL(schemes ...string) func(string) error {
+	return func(v string) error {
+		if v == "" {
+			return nil
+		}
+		u, err := url.Parse(v)
+		if err != nil {
+			return errors.New("this is no URL; write it as " + schemes[0] + "://HOST:PORT")
+		}
+		if slices.Contains(schemes, u.Scheme) {
+			return nil
+		}
+		return fmt.Errorf("the scheme %q is none of %v", u.Scheme, schemes)
+	}
+}
