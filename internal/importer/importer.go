@@ -37,6 +37,10 @@ type Progress struct {
 	File  string
 	Lines int64
 	Bytes int64 // read from the file, before decompression
+	Size  int64 // of the file, 0 when unknown
+
+	Counted, ToCount int64 // with ToCount: the counters are being recounted
+	Over             bool  // nothing more comes
 }
 
 // Reject is a line that was refused.
@@ -53,6 +57,7 @@ type Importer struct {
 	file   string
 	line   int64
 	source *countReader
+	size   int64
 
 	users   batch[feed.User]
 	follows batch[feed.Follow]
@@ -123,7 +128,7 @@ func (im *Importer) open() (io.Reader, error) {
 
 func (im *Importer) progress() {
 	if im.cfg.Progress != nil {
-		im.cfg.Progress(Progress{File: im.file, Lines: im.line, Bytes: im.source.bytes})
+		im.cfg.Progress(Progress{File: im.file, Lines: im.line, Bytes: im.source.bytes, Size: im.size})
 	}
 }
 
