@@ -20,3 +20,6 @@ func UnmarshalCount(v any) (int64, error) { return graphql.UnmarshalInt64(v) }
 func AppendCount(b []byte, n int64) []byte {
 	return strconv.AppendInt(b, min(max(n, math.MinInt32), math.MaxInt32), 10)
 }
+
+// AppendFloat appends a GraphQL Float as gqlgen writes it.
+func AppendFloat(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'g', -1, 64) }

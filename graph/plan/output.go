@@ -1,0 +1,261 @@
+package plan
+
+import (
+	"context"
+	"strconv"
+
+	"feedgate/feed"
+	"feedgate/graph/model"
+	"feedgate/graph/scalar"
+)
+
+// output is one object being written.
+type output struct {
+	ctx  context.Context //nolint:containedctx // lives for one call, and saves passing it through every method
+	b    []byte
+	left bool // something was found that is for gqlgen to write
+}
+
+// begin opens an object, or goes on to its next field.
+func (o *output) begin(i int, f *field) {
+	if i == 0 {
+		o.b = append(o.b, '{')
+	} else {
+		o.b = append(o.b, ',')
+	}
+	o.b = append(o.b, f.key...)
+}
+
+// end closes an object; one all of whose fields were skipped was never opened.
+func (o *output) end(s *Selection) {
+	if len(s.fields) == 0 {
+		o.b = append(o.b, '{')
+	}
+	o.b = append(o.b, '}')
+}
+
+func (o *output) null() { o.b = append(o.b, "null"...) }
+
+func (o *output) str(s string) { o.b = scalar.AppendString(o.b, s) }
+
+func (o *output) bool(v bool) { o.b = strconv.AppendBool(o.b, v) }
+
+func (o *output) count(n int64) { o.b = scalar.AppendCount(o.b, n) }
+
+func (o *output) float(f float64) { o.b = scalar.AppendFloat(o.b, f) }
+
+func (o *output) id(kind feed.NodeKind, id feed.ID) {
+	o.b = scalar.AppendNodeID(o.b, feed.NodeID{Kind: kind, ID: id})
+}
+
+// cursor writes a position of a page.
+func (o *output) cursor(p *model.Page, at feed.Position) {
+	// A cursor is base64: nothing to escape.
+	o.b = append(o.b, '"')
+	o.b = append(o.b, p.Cursor(at)...)
+	o.b = append(o.b, '"')
+}
+
+// leave gives the whole object up: gqlgen is to write it.
+func (o *output) leave() {
+	o.left = true
+	o.null()
+}
+
+// list writes n elements.
+func (o *output) list(n int, element func(i int)) {
+	o.b = append(o.b, '[')
+	for i := range n {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		element(i)
+		if o.left {
+			return
+		}
+	}
+	o.b = append(o.b, ']')
+}
+
+func (o *output) followFeed(s *Selection, c *model.FollowFeedConnection) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		o.begin(i, f)
+		if f.op != opCompleteSince {
+			o.postsField(s, f, &c.PostConnection)
+			continue
+		}
+		if since := c.CompleteSince(); since != nil {
+			o.b = scalar.AppendDateTime(o.b, *since)
+		} else {
+			o.null()
+		}
+	}
+	o.end(s)
+}
+
+func (o *output) posts(s *Selection, c *model.PostConnection) {
+	for i := range s.fields {
+		o.begin(i, &s.fields[i])
+		o.postsField(s, &s.fields[i], c)
+	}
+	o.end(s)
+}
+
+func (o *output) postsField(s *Selection, f *field, c *model.PostConnection) {
+	switch f.op {
+	case opTypename:
+		o.str(s.Type.name())
+	case opEdges:
+		o.list(len(c.Posts), func(i int) { o.postEdge(f.sub, &c.Posts[i]) })
+	case opNodes:
+		o.list(len(c.Posts), func(i int) {
+			if c.Posts[i].Post == nil {
+				o.leave()
+				return
+			}
+			o.post(f.sub, c.Posts[i].Post)
+		})
+	case opPageInfo:
+		if len(c.Posts) == 0 {
+			o.pageInfo(f.sub, &c.Page, nil)
+			return
+		}
+		o.pageInfo(f.sub, &c.Page, &c.Posts[0].At)
+	default:
+		o.leave()
+	}
+}
+
+func (o *output) postEdge(s *Selection, e *model.PostEdge) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		o.begin(i, f)
+		switch {
+		case f.op == opTypename:
+			o.str(s.Type.name())
+		case f.op == opCursor:
+			o.cursor(e.Page, e.At)
+		case f.op == opNode && e.Post != nil:
+			o.post(f.sub, e.Post)
+		default:
+			o.leave()
+		}
+	}
+	o.end(s)
+}
+
+func (o *output) pageInfo(s *Selection, p *model.Page, first *feed.Position) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		o.begin(i, f)
+		switch f.op {
+		case opTypename:
+			o.str(s.Type.name())
+		case opHasNextPage:
+			o.bool(p.HasNext)
+		case opHasPreviousPage:
+			o.bool(p.After)
+		case opStartCursor:
+			if first == nil {
+				o.null()
+			} else {
+				o.cursor(p, *first)
+			}
+		case opEndCursor:
+			if p.HasEnd {
+				o.cursor(p, p.End)
+			} else {
+				o.null()
+			}
+		default:
+			o.leave()
+		}
+	}
+	o.end(s)
+}
+
+func (o *output) users(s *Selection, c *model.UserConnection) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		o.begin(i, f)
+		switch f.op {
+		case opTypename:
+			o.str(s.Type.name())
+		case opEdges:
+			o.list(len(c.Users), func(i int) { o.userEdge(f.sub, &c.Users[i]) })
+		case opNodes:
+			o.list(len(c.Users), func(i int) { o.user(f.sub, c.Users[i].Shelf, c.Users[i].ID) })
+		case opPageInfo:
+			if len(c.Users) == 0 {
+				o.pageInfo(f.sub, &c.Page, nil)
+				continue
+			}
+			o.pageInfo(f.sub, &c.Page, &c.Users[0].At)
+		default:
+			o.leave()
+		}
+	}
+	o.end(s)
+}
+
+func (o *output) userEdge(s *Selection, e *model.UserEdge) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		o.begin(i, f)
+		switch f.op {
+		case opTypename:
+			o.str(s.Type.name())
+		case opCursor:
+			o.cursor(e.Page, e.At)
+		case opNode:
+			o.user(f.sub, e.Shelf, e.ID)
+		default:
+			o.leave()
+		}
+	}
+	o.end(s)
+}
+
+func (o *output) comments(s *Selection, c *model.CommentConnection) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		o.begin(i, f)
+		switch f.op {
+		case opTypename:
+			o.str(s.Type.name())
+		case opEdges:
+			o.list(len(c.Comments), func(i int) { o.commentEdge(f.sub, &c.Comments[i]) })
+		case opNodes:
+			o.list(len(c.Comments), func(i int) { o.comment(f.sub, &c.Comments[i].Comment) })
+		case opPageInfo:
+			if len(c.Comments) == 0 {
+				o.pageInfo(f.sub, &c.Page, nil)
+				continue
+			}
+			first := c.Comments[0].Comment.Data.Position()
+			o.pageInfo(f.sub, &c.Page, &first)
+		default:
+			o.leave()
+		}
+	}
+	o.end(s)
+}
+
+func (o *output) commentEdge(s *Selection, e *model.CommentEdge) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		o.begin(i, f)
+		switch f.op {
+		case opTypename:
+			o.str(s.Type.name())
+		case opCursor:
+			o.cursor(e.Page, e.Comment.Data.Position())
+		case opNode:
+			o.comment(f.sub, &e.Comment)
+		default:
+			o.leave()
+		}
+	}
+	o.end(s)
+}

@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"feedgate/graph/model"
+)
+
+// Writer is a gqlgen extension that writes whole objects in one pass where
+// all that is asked of them has been loaded.
+type Writer struct {
+	buffers sync.Pool
+}
+
+var _ interface {
+	graphql.HandlerExtension
+	graphql.FieldInterceptor
+} = (*Writer)(nil)
+
+// ExtensionName names the extension.
+func (*Writer) ExtensionName() string { return "DirectWriter" }
+
+// Validate accepts every schema.
+func (*Writer) Validate(graphql.ExecutableSchema) error { return nil }
+
+// InterceptField resolves the field, and writes its object if it can.
+func (w *Writer) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
+	res, err := next(ctx)
+	if err != nil {
+		return res, err
+	}
+	t := typeOf(res)
+	if t == noType {
+		return res, nil
+	}
+	if m := w.write(ctx, Of(ctx, t), res); m != nil {
+		return m, nil
+	}
+	return res, nil
+}
+
+// typeOf says which type an object has that the writer can begin with.
+func typeOf(res any) Type {
+	switch o := res.(type) {
+	case *model.FollowFeedConnection:
+		if o != nil {
+			return FollowFeedConnection
+		}
+	case *model.PostConnection:
+		if o != nil {
+			return PostConnection
+		}
+	case *model.CommentConnection:
+		if o != nil {
+			return CommentConnection
+		}
+	case *model.UserConnection:
+		if o != nil {
+			return UserConnection
+		}
+	case *model.Post:
+		if o != nil {
+			return Post
+		}
+	}
+	return noType
+}
+
+// write gives nil when the object is for gqlgen to write.
+func (w *Writer) write(ctx context.Context, s *Selection, res any) graphql.Marshaler {
+	if !s.direct {
+		return nil
+	}
+	buf, _ := w.buffers.Get().(*buffer)
+	if buf == nil {
+		buf = &buffer{b: make([]byte, 0, initialBuffer)}
+	}
+	out := output{ctx: ctx, b: buf.b[:0]}
+	switch o := res.(type) {
+	case *model.FollowFeedConnection:
+		out.followFeed(s, o)
+	case *model.PostConnection:
+		out.posts(s, o)
+	case *model.CommentConnection:
+		out.comments(s, o)
+	case *model.UserConnection:
+		out.users(s, o)
+	case *model.Post:
+		out.post(s, o)
+	}
+	buf.b = out.b
+	if out.left {
+		w.release(buf)
+		return nil
+	}
+	return graphql.WriterFunc(func(dst io.Writer) {
+		// A failing writer is the transport's business: it finds the connection gone.
+		_, _ = dst.Write(buf.b)
+		w.release(buf)
+	})
+}
+
+const (
+	initialBuffer = 16 << 10
+	keptBuffer    = 1 << 20 // larger ones are left to the garbage collector
+)
+
+type buffer struct{ b []byte }
+
+func (w *Writer) release(buf *buffer) {
+	if cap(buf.b) <= keptBuffer {
+		w.buffers.Put(buf)
+	}
+}

@@ -1,0 +1,133 @@
+package resolvers
+
+import (
+	"context"
+	"fmt"
+
+	"feedgate/feed"
+	"feedgate/graph/model"
+	"feedgate/graph/plan"
+	"feedgate/loaders"
+)
+
+// maxNodes is how many ids Query.nodes takes.
+const maxNodes = 100
+
+type query struct{ *Root }
+
+// Node fetches one object of any kind.
+func (q query) Node(ctx context.Context, id string) (model.Node, error) {
+	n, err := parseNodeID("id", id)
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := q.fetch(ctx, []feed.NodeID{n})
+	if err != nil {
+		return nil, err
+	}
+	return nodes[0], nil
+}
+
+// Nodes fetches objects of any kind, in order.
+func (q query) Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
+	if len(ids) > maxNodes {
+		return nil, feed.BadInput("ids", fmt.Sprintf("nodes takes at most %d ids, these are %d", maxNodes, len(ids)))
+	}
+	parsed := make([]feed.NodeID, len(ids))
+	for i, id := range ids {
+		var err error
+		if parsed[i], err = parseNodeID("ids", id); err != nil {
+			return nil, err
+		}
+	}
+	return q.fetch(ctx, parsed)
+}
+
+// Viewer fetches the reader's own profile.
+func (q query) Viewer(ctx context.Context) (*model.User, error) {
+	var nobody *model.User
+	if reader(ctx).ID() == 0 {
+		return nobody, nil
+	}
+	u, err := q.Service.RequireProfile(ctx, reader(ctx))
+	if feed.CodeOf(err) == feed.CodeUnauthenticated && err != nil {
+		return nobody, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return q.showUser(ctx, u, needs(ctx, plan.User)), nil
+}
+
+// User fetches a person by id or by handle.
+func (q query) User(ctx context.Context, id, handle *string) (*model.User, error) {
+	switch {
+	case (id == nil) == (handle == nil):
+		return nil, feed.BadInput("id", "pass either an id or a handle")
+	case id != nil:
+		n, err := parseID("id", feed.NodeUser, *id)
+		if err != nil {
+			return nil, err
+		}
+		return q.userByID(ctx, n)
+	default:
+		var nobody *model.User
+		u, err := q.Service.UserByHandle(ctx, reader(ctx), *handle)
+		if err != nil && feed.CodeOf(err) == feed.CodeNotFound {
+			return nobody, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return q.showUser(ctx, u, needs(ctx, plan.User)), nil
+	}
+}
+
+// Post fetches a post.
+func (q query) Post(ctx context.Context, id string) (*model.Post, error) {
+	n, err := parseID("id", feed.NodePost, id)
+	if err != nil {
+		return nil, err
+	}
+	return q.postByID(ctx, n)
+}
+
+// FollowFeed reads a page of the reader's follow feed.
+func (q query) FollowFeed(ctx context.Context, first *int, after *string) (*model.FollowFeedConnection, error) {
+	n, below, err := page(feed.CursorFollowFeed, first, after)
+	if err != nil {
+		return nil, err
+	}
+	need := needs(ctx, plan.FollowFeedConnection)
+	p, err := q.Service.FollowFeed(ctx, reader(ctx), n, below, want(need))
+	if err != nil {
+		return nil, err
+	}
+	c := &model.FollowFeedConnection{
+		PostConnection: q.connection(ctx, feed.CursorFollowFeed, p, need, after),
+		Since:          p.CompleteSince,
+	}
+	c.Bind()
+	return c, nil
+}
+
+// userByID gives nil for a person whom the reader can't see.
+func (r *Root) userByID(ctx context.Context, id feed.ID) (*model.User, error) {
+	return r.showUsers(ctx, []feed.ID{id}, needs(ctx, plan.User)).User(id)
+}
+
+// postByID gives nil for a post that the reader can't see.
+func (r *Root) postByID(ctx context.Context, id feed.ID) (*model.Post, error) {
+	set := loaders.From(ctx)
+	var it *feed.Item
+	var err error
+	if alone(ctx) {
+		it, err = loaders.First(set.Posts.All(ctx, []feed.ID{id}))
+	} else {
+		it, err = set.Posts.One(ctx, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.showPosts(ctx, []feed.Item{*it}, needs(ctx, plan.Post))[0], nil
+}

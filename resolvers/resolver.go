@@ -1,0 +1,41 @@
+// Package resolvers turns GraphQL into calls of the domain: each resolver
+// parses, calls and converts. There is one file for each type of the schema.
+package resolvers
+
+import (
+	"context"
+
+	"feedgate/feed"
+	"feedgate/graph"
+	"feedgate/loaders"
+)
+
+// Root resolves everything.
+type Root struct {
+	Service *feed.Service
+	Clock   feed.Clock
+	// Open lets anybody without a token make new people: development mode.
+	Open bool
+}
+
+var _ graph.ResolverRoot = (*Root)(nil)
+
+// Query resolves the fields of Query.
+func (r *Root) Query() graph.QueryResolver { return query{r} }
+
+// Mutation resolves the fields of Mutation.
+func (r *Root) Mutation() graph.MutationResolver { return mutation{r} }
+
+// User resolves those fields of User that load something by themselves.
+func (r *Root) User() graph.UserResolver { return user{r} }
+
+// Post resolves those fields of Post that load something by themselves.
+func (r *Root) Post() graph.PostResolver { return post{r} }
+
+// Comment resolves those fields of Comment that load something by themselves.
+func (r *Root) Comment() graph.CommentResolver { return comment{r} }
+
+func (r *Root) now() int64 { return r.Clock.Now().UnixMilli() }
+
+// reader gives the reader of the response.
+func reader(ctx context.Context) *feed.Reader { return loaders.From(ctx).Reader }
