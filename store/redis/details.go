@@ -1,0 +1,139 @@
+package redis
+
+import (
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"feedgate/feed"
+)
+
+// detailKind is how a kind of detail is kept.
+type detailKind struct {
+	value, lease string // names in the keys
+	ttl          time.Duration
+}
+
+// tombstoneTTL outlives every request by far.
+const tombstoneTTL = 10 * time.Minute
+
+func kindOf[T feed.Detail]() detailKind {
+	switch any((*T)(nil)).(type) {
+	case *feed.Post:
+		return detailKind{value: "post", lease: "postlease", ttl: time.Hour}
+	case *feed.Stats:
+		return detailKind{value: "stats", lease: "statslease", ttl: 10 * time.Minute}
+	case *feed.User:
+		return detailKind{value: "user", lease: "userlease", ttl: time.Hour}
+	default:
+		return detailKind{value: "counts", lease: "countslease", ttl: time.Hour}
+	}
+}
+
+func (k *detailKind) valueKey(id feed.ID) string { return tagged(k.value, int64(id)) }
+
+func (k *detailKind) leaseKey(id feed.ID) string { return tagged(k.lease, int64(id)) }
+
+func (k *detailKind) keys(id feed.ID) []string { return []string{k.valueKey(id), k.leaseKey(id)} }
+
+// leaseText is a reader's lease.
+func leaseText(token feed.Token) string { return "l" + string(token) }
+
+func getDetails[T feed.Detail](h *Hot, b *batch, op *feed.GetDetails[T]) {
+	op.State, op.Values, op.Leased = nil, nil, nil
+	gen := h.gen.Load()
+	op.Generation = gen
+	if len(op.IDs) == 0 {
+		return
+	}
+	kind := kindOf[T]()
+	value := h.getAll(b, &kind, op.IDs)
+	var leases func() []bool
+	if op.Lease != "" {
+		leases = takeLeases(b, &kind, op.IDs, leaseText(op.Lease))
+	}
+	b.then(func() {
+		op.State = make([]feed.DetailState, len(op.IDs))
+		op.Values = make([]T, len(op.IDs))
+		for i, id := range op.IDs {
+			if s := value(i); s != "" {
+				op.State[i] = decodeDetail(s, gen, id, &op.Values[i])
+			}
+		}
+		if leases != nil {
+			op.Leased = leases()
+		}
+	})
+}
+
+// getAll reads the values of ids: one command on a single server, one for each
+// in a Cluster, whose slots they are spread over.
+func (h *Hot) getAll(b *batch, kind *detailKind, ids []feed.ID) func(i int) string {
+	if h.cluster {
+		cmds := make([]*goredis.StringCmd, len(ids))
+		for i, id := range ids {
+			cmds[i] = b.text("get", kind.valueKey(id))
+		}
+		return func(i int) string { return cmds[i].Val() }
+	}
+	args := make([]any, 0, 1+len(ids))
+	args = append(args, "mget")
+	for _, id := range ids {
+		args = append(args, kind.valueKey(id))
+	}
+	got := b.slice(args...)
+	return func(i int) string { return textAt(got.Val(), i) }
+}
+
+func takeLeases(b *batch, kind *detailKind, ids []feed.ID, lease string) func() []bool {
+	cmds := make([]*goredis.StatusCmd, len(ids))
+	for i, id := range ids {
+		cmds[i] = b.status("set", kind.leaseKey(id), lease, "nx", "px", feed.LeaseTTL)
+	}
+	return func() []bool {
+		leased := make([]bool, len(cmds))
+		for i, cmd := range cmds {
+			leased[i] = cmd.Val() == "OK"
+		}
+		return leased
+	}
+}
+
+func leaseDetails[T feed.Detail](h *Hot, b *batch, op *feed.LeaseDetails[T]) {
+	op.Generation = h.gen.Load()
+	kind := kindOf[T]()
+	leases := takeLeases(b, &kind, op.IDs, leaseText(op.Token))
+	b.then(func() { op.Leased = leases() })
+}
+
+func fillDetails[T feed.Detail](h *Hot, b *batch, op *feed.FillDetails[T]) {
+	kind := kindOf[T]()
+	lease := leaseText(op.Token)
+	for i, id := range op.IDs {
+		b.script(h.scripts.fillDetail, kind.keys(id),
+			lease, appendDetail(nil, op.Generation, &op.Values[i]), kind.ttl.Milliseconds())
+	}
+}
+
+func holdDetails[T feed.Detail](h *Hot, b *batch, op *feed.HoldDetails[T]) {
+	kind := kindOf[T]()
+	for _, id := range op.IDs {
+		b.script(h.scripts.holdDetail, kind.keys(id), string(op.Token), feed.HoldTTL)
+	}
+}
+
+func releaseDetails[T feed.Detail](h *Hot, b *batch, op *feed.ReleaseDetails[T]) {
+	gen := h.gen.Load()
+	kind := kindOf[T]()
+	for i, id := range op.IDs {
+		var value []byte
+		ttl := kind.ttl
+		switch {
+		case op.Gone:
+			value, ttl = appendTombstone(nil, gen), tombstoneTTL
+		case i < len(op.Values):
+			value = appendDetail(nil, gen, &op.Values[i])
+		}
+		b.script(h.scripts.releaseDetail, kind.keys(id), string(op.Token), value, ttl.Milliseconds(), feed.HoldTTL)
+	}
+}

@@ -1,0 +1,77 @@
+package redis
+
+import (
+	"strconv"
+
+	"feedgate/feed"
+)
+
+// shards is the number of parts that active and in-flight marks are cut into.
+// It is part of the format: another number makes every mark unknown.
+const shards = 64
+
+// sentinel is the member of a shard that says that the shard is known. It
+// sorts above every id.
+const sentinel = "~"
+
+// shardOf gives the shard of a user.
+func shardOf(id feed.ID) int { return int(id % shards) }
+
+// tagged gives name:{id}: keys of one id share a slot of a Cluster.
+func tagged(name string, id int64) string {
+	b := make([]byte, 0, len(name)+24)
+	return string(appendTagged(b, name, id))
+}
+
+func appendTagged(b []byte, name string, id int64) []byte {
+	b = append(b, name...)
+	b = append(b, ":{"...)
+	b = strconv.AppendInt(b, id, 10)
+	return append(b, '}')
+}
+
+// relverKey holds the version of a reader's relations.
+func relverKey(user feed.ID) string { return tagged("relver", int64(user)) }
+
+// relKey holds a reader's relations.
+func relKey(user feed.ID) string { return tagged("rel", int64(user)) }
+
+// listKey holds the entries and the floor of a list.
+func listKey(l feed.List) string { return tagged(string(l.Kind), int64(l.Owner)) }
+
+// listverKey holds the version of a list.
+func listverKey(l feed.List) string { return tagged(string(l.Kind)+"ver", int64(l.Owner)) }
+
+// inboxName is the name in the keys of inboxes, for those who build many.
+const inboxName = string(feed.Inbox)
+
+// activeKey holds the last day of each active reader of a shard.
+func activeKey(shard int) string { return tagged("active", int64(shard)) }
+
+// inflightKey holds the version of each author in flight of a shard.
+func inflightKey(shard int) string { return tagged("inflight", int64(shard)) }
+
+// takenKey holds a named lease of a user.
+func takenKey(name string, user feed.ID) string { return tagged("taken:"+name, int64(user)) }
+
+// bellsKey is the stream of bells of a lane.
+func bellsKey(lane feed.Lane) string { return "bells:{" + string(lane) + "}" }
+
+// tasksKey is the stream of tasks of a lane.
+func tasksKey(lane feed.Lane) string { return "tasks:{" + string(lane) + "}" }
+
+// deadKey is the stream of tasks of a lane that failed too often.
+func deadKey(lane feed.Lane) string { return "dead:{" + string(lane) + "}" }
+
+// acksKey holds the acks of one Op of a post's duty.
+func acksKey(post feed.ID, op int64) string {
+	return tagged("acks", int64(post)) + ":" + strconv.FormatInt(op, 10)
+}
+
+// ackbellKey is a list that holds an element when an ack has come.
+func ackbellKey(post feed.ID, op int64) string {
+	return tagged("ackbell", int64(post)) + ":" + strconv.FormatInt(op, 10)
+}
+
+// beatKey is the heartbeat on the master that serves the slot of tag.
+func beatKey(tag string) string { return "beat:{" + tag + "}" }
