@@ -1,0 +1,45 @@
+package httpapi
+
+import (
+	"context"
+	"sync"
+
+	"feedgate/feed"
+)
+
+// exchange is what is known of one request.
+type exchange struct {
+	id     string  // of the request, for logs and for whoever asks about an error
+	reader feed.ID // 0 for nobody
+
+	mu     sync.Mutex
+	logged map[string]struct{} // errors, so that each is logged once
+}
+
+type exchangeKey struct{}
+
+// exchangeOf gives the exchange of a request; an empty one outside of any.
+func exchangeOf(ctx context.Context) *exchange {
+	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
+		return x
+	}
+	return &exchange{}
+}
+
+// maxLogged bounds how many different errors of one request are logged.
+const maxLogged = 10
+
+// firstTime reports whether an error is to be logged: once, however many
+// fields it has broken.
+func (x *exchange) firstTime(text string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if _, seen := x.logged[text]; seen || len(x.logged) >= maxLogged {
+		return false
+	}
+	if x.logged == nil {
+		x.logged = make(map[string]struct{}, 1)
+	}
+	x.logged[text] = struct{}{}
+	return true
+}

@@ -1,0 +1,116 @@
+// Package httpapi is feedgate's edge: GraphQL over HTTP, the playground,
+// health, metrics, and what stands between them and the world.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/executor"
+
+	"feedgate/feed"
+	"feedgate/graph"
+	"feedgate/graph/plan"
+	"feedgate/internal/auth"
+	"feedgate/resolvers"
+)
+
+// Config is what a Server is made of.
+type Config struct {
+	Service *feed.Service
+	Clock   feed.Clock
+	Log     *slog.Logger
+	Metrics *Metrics
+	// Tokens checks tokens; nil: none is accepted.
+	Tokens *auth.Tokens
+	// Dev is development mode: the header X-Feedgate-User is believed, people
+	// can be made without a token, introspection and suggestions are on, and only
+	// loopback names are answered to.
+	Dev bool
+	// Timeout bounds a request. 0: 10 s.
+	Timeout time.Duration
+	// Ready are the stores that /readyz asks, by the name that it shows.
+	Ready map[string]func(context.Context) error
+	// ViaGqlgen leaves every object to gqlgen's own executor, for comparison.
+	ViaGqlgen bool
+}
+
+const defaultTimeout = 10 * time.Second
+
+// Server answers HTTP.
+type Server struct {
+	cfg     Config
+	exec    *executor.Executor
+	over    graphql.Transport
+	handler http.Handler
+}
+
+// New makes a Server.
+func New(cfg Config) *Server {
+	if cfg.Timeout == 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	s := &Server{cfg: cfg}
+	s.exec = s.executor()
+	s.over = transport{metrics: cfg.Metrics, clock: cfg.Clock}
+	s.handler = s.around(s.routes())
+	return s
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+func (s *Server) routes() http.Handler {
+	page := newPlayground()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/graphql", s.serveGraphQL)
+	mux.HandleFunc("GET /playground", page.serve)
+	mux.Handle("GET /{$}", http.RedirectHandler("/playground", http.StatusFound))
+	mux.HandleFunc("GET /healthz", s.serveHealth)
+	mux.HandleFunc("GET /readyz", s.serveReady)
+	mux.Handle("GET /metrics", s.cfg.Metrics.handler())
+	return mux
+}
+
+// executor makes what carries out operations, with its limits. It is used
+// without gqlgen's handler package, which would bring transports along that
+// feedgate has no use for.
+func (s *Server) executor() *executor.Executor {
+	schema := graph.NewExecutableSchema(graph.Config{
+		Resolvers: &resolvers.Root{Service: s.cfg.Service, Clock: s.cfg.Clock, Open: s.cfg.Dev},
+	})
+	exec := executor.New(schema)
+	exec.SetQueryCache(newQueryCache(cachedQueries, cachedBytes))
+	exec.SetParserTokenLimit(maxTokens)
+	exec.SetDisableSuggestion(!s.cfg.Dev)
+	exec.SetErrorPresenter(s.present)
+	exec.SetRecoverFunc(recovered)
+	exec.Use(limits{introspection: s.cfg.Dev})
+	exec.Use(session{service: s.cfg.Service, observe: s.cfg.Metrics.batch})
+	if !s.cfg.ViaGqlgen {
+		exec.Use(&plan.Writer{})
+	}
+	return exec
+}
+
+// serveGraphQL finds out who reads and hands the request to gqlgen.
+func (s *Server) serveGraphQL(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost && r.Method != http.MethodGet {
+		w.Header().Set("Allow", "GET, POST")
+		refuse(w, http.StatusMethodNotAllowed, feed.CodeBadInput, "send queries by POST or GET, and mutations by POST")
+		return
+	}
+	who, err := s.authenticate(r)
+	if err != nil {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		s.refuseError(w, r, http.StatusUnauthorized, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.Timeout)
+	defer cancel()
+	exchangeOf(ctx).reader = who
+	s.over.Do(w, r.WithContext(graphql.StartOperationTrace(ctx)), s.exec)
+}
