@@ -1,0 +1,117 @@
+package redis
+
+import (
+	"context"
+	"strconv"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"feedgate/fanout"
+	"feedgate/feed"
+)
+
+var _ fanout.Inboxes = (*Hot)(nil)
+
+// Active implements [fanout.Inboxes].
+func (h *Hot) Active(ctx context.Context, readers []feed.ID) ([]feed.ID, error) {
+	b := h.newBatch(ctx)
+	asked := askShards(b, activeKey, readers)
+	if err := b.run(); err != nil {
+		return nil, err
+	}
+	active := make([]feed.ID, 0, len(readers))
+	for i, reader := range readers {
+		if _, known := asked.known(i); !known || asked.marked(i) {
+			active = append(active, reader)
+		}
+	}
+	return active, nil
+}
+
+// sampleOf is the number of pushes of which one measures the inbox.
+const sampleOf = 32
+
+// sampled picks the pushes that measure: other readers for each post.
+func sampled(reader, post feed.ID) bool {
+	x := bits(int64(reader)) ^ bits(int64(post))*0x9e3779b97f4a7c15
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	return x>>59 == 0 // the highest 5 bits
+}
+
+// pushed is what a push learns on the way about an inbox.
+type pushed struct {
+	key    string
+	length *goredis.IntCmd
+}
+
+// Push implements [fanout.Inboxes]. Beside the ZADDs it measures a sample of
+// the inboxes and asks which readers are marked active: the inbox of a reader
+// without a mark is seen to by nobody, so a stub is given an expiry. Both that
+// and the trimming take a second round trip, when there is cause.
+func (h *Hot) Push(ctx context.Context, e feed.Entry, readers []feed.ID, keep, slack int) error {
+	if len(readers) == 0 {
+		return nil
+	}
+	b := h.newBatch(ctx)
+	b.cmds = make([]goredis.Cmder, 0, len(readers)+len(readers)/8+shards+8)
+	keys := inboxKeys(readers)
+	sample := queuePushes(b, e, readers, keys)
+	asked := askShards(b, activeKey, readers)
+	if err := b.run(); err != nil {
+		return err
+	}
+	after := h.newBatch(ctx)
+	for _, s := range sample {
+		if s.length.Val() > int64(keep+slack)+1 { // one is the floor
+			h.trim(after, s.key, keep, slack)
+		}
+	}
+	for i := range readers {
+		if !asked.marked(i) {
+			expireStub(after, keys[i])
+		}
+	}
+	return after.run()
+}
+
+// queuePushes adds the ZADDs of a push, whose arguments share their memory.
+func queuePushes(b *batch, e feed.Entry, readers []feed.ID, keys []string) []pushed {
+	var zadd, score, member any = "zadd", e.At, memberText(e.ID)
+	args := make([]any, 4*len(readers))
+	var sample []pushed
+	for i, reader := range readers {
+		a := args[4*i : 4*i+4 : 4*i+4]
+		a[0], a[1], a[2], a[3] = zadd, keys[i], score, member
+		b.add(goredis.NewIntCmd(b.ctx, a...))
+		if sampled(reader, e.ID) {
+			sample = append(sample, pushed{key: keys[i], length: b.number("zcard", keys[i])})
+			expireStub(b, keys[i])
+		}
+	}
+	return sample
+}
+
+func expireStub(b *batch, key string) { b.number("expire", key, int64(stubTTL.Seconds()), "nx") }
+
+// inboxKeys makes the keys of many inboxes out of one string.
+func inboxKeys(readers []feed.ID) []string {
+	var text []byte
+	ends := make([]int, len(readers))
+	text = make([]byte, 0, len(readers)*(len(inboxName)+23))
+	for i, reader := range readers {
+		text = appendTagged(text, inboxName, int64(reader))
+		ends[i] = len(text)
+	}
+	all := string(text)
+	keys := make([]string, len(readers))
+	from := 0
+	for i, end := range ends {
+		keys[i] = all[from:end]
+		from = end
+	}
+	return keys
+}
+
+// scoreBelow is the bound of a range of scores strictly below one.
+func scoreBelow(score int64) string { return "(" + strconv.FormatInt(score, 10) }
