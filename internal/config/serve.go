@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"feedgate/feed"
@@ -26,6 +26,7 @@ const (
 type Stores struct {
 	Data     string // the folder of the SQLite record
 	RedisURL string // "" for the in-process Redis
+	Memory   int    // MiB that the in-process Redis may take
 	MongoURL string // "" for SQLite
 }
 
@@ -38,6 +39,7 @@ type Serve struct {
 	Feed     feed.Settings
 	FeedMode string
 	Workers  Workers
+	Timeout  time.Duration
 	Sample   bool
 	Stop     time.Duration
 	LogLevel string
@@ -60,12 +62,16 @@ func ParseServe(args []string, getenv func(string) string) (*Serve, error) {
 	Choice(s, &c.Role, "role", RoleAll, []Role{RoleAll, RoleAPI, RoleWorker},
 		"Which parts to run: the gateway, the workers, or both. Parts in several processes need -redis-url.")
 	addStores(s, &c.Stores)
+	Number(s, &c.Stores.Memory, "redis-memory", 256, 16, 65_536,
+		"MiB that the in-process Redis may take, about; above it, what was not used lately is dropped and read anew.")
 	addAuth(s, &c.Auth)
 	addFeed(s, &c.Feed)
 	Choice(s, &c.FeedMode, "feed-mode", "push", []string{"push"},
 		"How posts reach readers. Only push is built: each post goes into the inbox of each active follower.")
 	addWorkers(s, &c.Workers)
 	s.Group("Everything else")
+	s.Duration(&c.Timeout, "request-timeout", 10*time.Second, 100*time.Millisecond, 5*time.Minute,
+		"How long one request may take.")
 	s.Bool(&c.Sample, "sample", true,
 		"In development mode, fill an empty record with a small sample world.")
 	s.Duration(&c.Stop, "stop-timeout", 20*time.Second, time.Second, 10*time.Minute,
@@ -134,8 +140,9 @@ func addStores(s *Set, c *Stores) {
 		"The folder of the SQLite record. One process at a time with the in-process Redis; "+
 			"several on one machine with -redis-url.", nonEmpty)
 	s.String(&c.RedisURL, "redis-url", "URL", "",
-		"The Redis for the hot data: redis://HOST:PORT, rediss:// for TLS; for a Cluster add its other nodes as "+
-			"?addr=HOST:PORT. Without it, a Redis runs inside the process.", checkURL("redis", "rediss", "unix"))
+		"The Redis for the hot data: redis://HOST:PORT, rediss:// for TLS, redis+cluster://HOST:PORT,HOST:PORT for "+
+			"a Cluster. Without it, a Redis runs inside the process.",
+		checkURL("redis", "rediss", "unix", "redis+cluster", "rediss+cluster"))
 	s.String(&c.MongoURL, "mongo-url", "URL", "",
 		"The MongoDB for the record: mongodb://HOST:PORT/DATABASE. Without it, the record is SQLite in -data.",
 		checkURL("mongodb", "mongodb+srv"))
@@ -163,19 +170,20 @@ func nonEmpty(v string) error {
 	return nil
 }
 
-// checkURL never quotes the value: it may hold a password.
+// checkURL looks at the scheme alone, since a Cluster's URL names several
+// hosts; the drivers check the rest. It never quotes the value: it may hold a
+// password.
 func checkURL(schemes ...string) func(string) error {
 	return func(v string) error {
-		if v == "" {
+		scheme, rest, ok := strings.Cut(v, "://")
+		switch {
+		case v == "":
 			return nil
-		}
-		u, err := url.Parse(v)
-		if err != nil {
+		case !ok || rest == "":
 			return errors.New("this is no URL; write it as " + schemes[0] + "://HOST:PORT")
+		case !slices.Contains(schemes, scheme):
+			return fmt.Errorf("the scheme %q is none of %s", scheme, strings.Join(schemes, ", "))
 		}
-		if slices.Contains(schemes, u.Scheme) {
-			return nil
-		}
-		return fmt.Errorf("the scheme %q is none of %v", u.Scheme, schemes)
+		return nil
 	}
 }

@@ -14,7 +14,7 @@ func lock(file *os.File, use Use) (bool, error) {
 	if use == Shared {
 		how = unix.LOCK_SH
 	}
-	err := unix.Flock(int(file.Fd()), how|unix.LOCK_NB) //nolint:gosec // file descriptors are small
+	err := unix.Flock(int(file.Fd()), how|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return false, nil
 	}

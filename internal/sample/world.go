@@ -17,7 +17,8 @@ import (
 // Ids of a sample world start here: small enough to be typed, and out of the
 // way of the bundles that somebody may import beside it.
 const (
-	firstUser    feed.ID = 900_000_001
+	FirstUser    feed.ID = 900_000_001
+	LastUser     feed.ID = 900_000_050
 	firstPost    feed.ID = 910_000_001
 	firstComment feed.ID = 920_000_001
 )
@@ -122,7 +123,7 @@ func (m *maker) users() {
 	bios := bios()
 	for i, handle := range handles() {
 		m.world.Users = append(m.world.Users, feed.User{
-			ID:        firstUser + feed.ID(i),
+			ID:        FirstUser + feed.ID(i),
 			Handle:    handle,
 			Name:      strings.ToUpper(handle[:1]) + handle[1:],
 			Bio:       bios[i%len(bios)],
