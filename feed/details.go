@@ -190,11 +190,16 @@ func (l *pairLoad[A, B]) load(ctx context.Context, t *trip) error {
 
 // index finds an id among those loaded, most likely at i; -1 if it is not there.
 func (l *pairLoad[A, B]) index(i int, id ID) int {
+	if l != nil && i < len(l.first.get.IDs) && l.first.get.IDs[i] == id {
+		return i
+	}
+	return l.find(id)
+}
+
+// find finds an id among those loaded; -1 if it is not there.
+func (l *pairLoad[A, B]) find(id ID) int {
 	if l == nil {
 		return -1
-	}
-	if ids := l.first.get.IDs; i < len(ids) && ids[i] == id {
-		return i
 	}
 	return slices.Index(l.first.get.IDs, id)
 }

@@ -95,6 +95,9 @@ type filling struct {
 	// The owner's relations as they were read after relVersion of the list, if they were.
 	rel        *Relations
 	relVersion string
+	// head, if set, is read along: when it turns out valid, another one has filled
+	// the list meanwhile, and nothing has to be done.
+	head *ReadList
 	// fromRecord reads the owner's relations from the record.
 	fromRecord func(context.Context) (*Relations, error)
 }
@@ -105,6 +108,8 @@ type filled struct {
 	floor   int64
 	rel     *Relations // that the entries were read under; inboxes only
 	done    bool       // false: another one is at it, or nothing had to be done
+	before  bool       // another one had filled the list when this one came
+	epoch   int64      // of the reader's active shard, with before
 }
 
 func (f *filling) fill(ctx context.Context) (filled, error) {
@@ -118,12 +123,18 @@ func (f *filling) fill(ctx context.Context) (filled, error) {
 		*active = TouchActive{Reader: f.list.Owner, Day: dayOf(now), Make: now}
 		ops = []Op{active, open, lease}
 	}
+	if f.head != nil {
+		ops = append(ops, f.head)
+	}
 	if !f.t.do(ctx, ops...) || !lease.Taken {
 		return filled{}, nil
 	}
 	f.t.later(&DropLease{Name: lease.Name, User: lease.User, Token: lease.Token})
 	if open.Version == "" || (f.extend && open.Length >= s.set.InboxLength) {
 		return filled{}, nil
+	}
+	if f.head != nil && active.Epoch != 0 && f.head.Valid(active.Epoch) {
+		return filled{epoch: active.Epoch, before: true}, nil
 	}
 	authors := []ID{f.list.Owner}
 	keep, ttl := s.set.OutboxLength, int64(outboxTTL)

@@ -112,14 +112,19 @@ func (sc *scan) fillInbox(ctx context.Context, head *ReadList, rel *ReadRelation
 		return nil
 	}
 	defer sc.s.unclaim(head.List)
-	f := filling{s: sc.s, t: sc.t, list: head.List}
+	again := &ReadList{List: head.List, Below: head.Below, Limit: head.Limit}
+	f := filling{s: sc.s, t: sc.t, list: head.List, head: again}
 	if rel.Found && head.Version != "" {
 		f.rel, f.relVersion = &rel.Relations, head.Version
 	}
 	f.fromRecord = func(ctx context.Context) (*Relations, error) {
 		return sc.s.relations(ctx, sc.t, &ReadRelations{User: rel.User, Version: rel.Version, Generation: rel.Generation}, true)
 	}
+	asked := sc.s.clock.Now()
 	built, err := f.fill(ctx)
+	if err == nil && built.before {
+		sc.hot, sc.head, sc.headAt, sc.epoch = true, again, asked, built.epoch
+	}
 	if err != nil || !built.done {
 		return err
 	}

@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"time"
 )
 
@@ -78,10 +79,8 @@ func (s *Service) beat(ctx context.Context) error {
 	for _, seen := range s.seen {
 		now = max(now, seen+1) // a beat rises even when a clock steps back
 	}
-	before, err := s.pulse.Beat(ctx, now)
-	if err != nil {
-		return err
-	}
+	// Masters that answered are looked at even when others did not.
+	before, beatErr := s.pulse.Beat(ctx, now)
 	turnedBack := false
 	for name, was := range before {
 		if was < s.seen[name] {
@@ -98,10 +97,9 @@ func (s *Service) beat(ctx context.Context) error {
 		s.count(EventGenerationRaised)
 		s.useGeneration(gen)
 	}
-	for name, was := range before {
-		s.seen[name] = max(was, now)
-	}
-	return nil
+	// What was seen counts, not what was written: another process may have been faster.
+	maps.Copy(s.seen, before)
+	return beatErr
 }
 
 func (s *Service) saveBeats(ctx context.Context) {

@@ -114,7 +114,7 @@ func (sc *scan) judge(ctx context.Context, batch []candidate, belongs func(*Post
 		}
 		item := Item{Post: p, Stats: batch[i].stats}
 		if p.RepostOf != 0 {
-			j := load.index(-1, p.RepostOf)
+			j := load.find(p.RepostOf)
 			if j < 0 {
 				continue
 			}
@@ -189,7 +189,7 @@ func (s *Service) primeUsers(ctx context.Context, t *trip, v view, p *Page, want
 		return err
 	}
 	if ownMissing {
-		own.first.values[0] = load.first.values[load.index(-1, v.reader)]
+		own.first.values[0] = load.first.values[load.find(v.reader)]
 	}
 	if want.Users {
 		p.Users = make(map[ID]*User, len(ids))

@@ -1,0 +1,20 @@
+package feed_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Each of the random tests' runs is a world of its own; more by -rapid.checks.
+	if f := flag.Lookup("rapid.checks"); f != nil && f.Value.String() == f.DefValue {
+		if err := f.Value.Set("25"); err != nil {
+			os.Exit(2)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
