@@ -49,7 +49,7 @@ func scanComment(rows *sql.Rows) (c feed.Comment, err error) {
 }
 
 const commentsAbove = `SELECT id, post, author, at, text FROM comments
-	WHERE post = ? AND deleted_at = 0 AND (at, id) > (?, ?) ORDER BY at, id LIMIT ?`
+	WHERE post = ? AND deleted_at = 0 AND (at, id) > (?, ?) ORDER BY at, id LIMIT ? + 0`
 
 // firstComments reads a post's oldest comments as they are kept with it.
 func firstComments(ctx context.Context, from source, post feed.ID) (string, error) {

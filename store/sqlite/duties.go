@@ -72,5 +72,5 @@ func (r *Record) SaveDuty(ctx context.Context, d feed.Duty) error {
 // DueDuties implements [feed.DutyRecord].
 func (r *Record) DueDuties(ctx context.Context, now int64, limit int) ([]feed.Duty, error) {
 	return list(ctx, r, "DueDuties", scanDuty,
-		"SELECT "+dutyColumns+" FROM posts WHERE duty IS NOT NULL AND duty <= ? ORDER BY duty, at, id LIMIT ?", now, max(0, limit))
+		"SELECT "+dutyColumns+" FROM posts WHERE duty IS NOT NULL AND duty <= ? ORDER BY duty, at, id LIMIT ? + 0", now, max(0, limit))
 }

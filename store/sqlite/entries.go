@@ -14,6 +14,10 @@ import (
 // authorsAtOnce is how many authors one statement is asked about.
 const authorsAtOnce = 100
 
+// nobody fills a statement up. It is neither 0 nor 1, because SQLite plans a
+// statement anew when a parameter in an equation goes from or to one of them.
+const nobody = feed.ID(-1)
+
 // armSizes are the numbers of authors that there are statements for; a chunk
 // is filled up to the next one.
 func armSizes() []int { return []int{1, 4, 16, 40, authorsAtOnce} }
@@ -21,17 +25,18 @@ func armSizes() []int { return []int{1, 4, 16, 40, authorsAtOnce} }
 // arms gives the statement for a number of authors. Each arm takes the newest
 // posts of one author from the index, so that it costs limit rows, however
 // much the author has written. ?1 and ?2 are the position to stay below, ?3 a
-// time to stay at or above, ?4 the limit; the authors follow.
+// time to stay at or above, ?4 the limit; the authors follow. The limit is an
+// expression, because SQLite plans a statement anew for each value of a bare one.
 func arms(authors int) string {
 	const arm = `SELECT * FROM (SELECT p.at, p.id, p.author FROM posts AS p
 		WHERE p.author = ?%d AND p.deleted_at = 0 AND p.at >= ?3 AND (p.at, p.id) < (?1, ?2)
-		ORDER BY p.at DESC, p.id DESC LIMIT ?4)`
+		ORDER BY p.at DESC, p.id DESC LIMIT ?4 + 0)`
 	all := make([]string, authors)
 	for i := range all {
 		all[i] = fmt.Sprintf(arm, 5+i)
 	}
 	return "WITH merged(at, id, author) AS MATERIALIZED (\n" + strings.Join(all, "\nUNION ALL\n") + ")\n" +
-		"SELECT at, id, author FROM merged ORDER BY at DESC, id DESC LIMIT ?4"
+		"SELECT at, id, author FROM merged ORDER BY at DESC, id DESC LIMIT ?4 + 0"
 }
 
 // Entries implements [feed.PostRecord].
@@ -46,7 +51,7 @@ func (r *Record) Entries(ctx context.Context, authors []feed.ID, below feed.Posi
 		args := make([]any, 4+size)
 		args[0], args[1], args[2], args[3] = below.At, below.ID, least, limit
 		for i := range size {
-			args[4+i] = feed.ID(0) // nobody, to fill the statement up
+			args[4+i] = nobody
 			if i < len(part) {
 				args[4+i] = part[i]
 			}

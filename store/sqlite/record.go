@@ -108,7 +108,6 @@ func dataSource(path string, queryOnly bool) string {
 	q.Add("_pragma", "synchronous(FULL)")
 	q.Add("_pragma", "temp_store(MEMORY)")
 	q.Add("_pragma", "cache_size(-16384)")
-	q.Add("_pragma", "mmap_size(268435456)")
 	if queryOnly {
 		q.Add("_pragma", "query_only(1)")
 	}

@@ -99,7 +99,7 @@ func (r *Record) RelationsOf(ctx context.Context, user feed.ID) (feed.Relations,
 // Followers implements [feed.RelationRecord].
 func (r *Record) Followers(ctx context.Context, followee, after feed.ID, limit int) ([]feed.ID, error) {
 	return list(ctx, r, "Followers", scanID,
-		"SELECT follower FROM follows WHERE followee = ? AND follower > ? ORDER BY follower LIMIT ?", followee, after, max(0, limit))
+		"SELECT follower FROM follows WHERE followee = ? AND follower > ? ORDER BY follower LIMIT ? + 0", followee, after, max(0, limit))
 }
 
 // Followees implements [feed.RelationRecord].
@@ -107,7 +107,7 @@ func (r *Record) Followees(ctx context.Context, user feed.ID, below feed.Positio
 	return list(ctx, r, "Followees", func(rows *sql.Rows) (f feed.Follow, err error) {
 		return f, rows.Scan(&f.Follower, &f.Followee, &f.At)
 	}, `SELECT follower, followee, at FROM follows WHERE follower = ? AND (at, followee) < (?, ?)
-		ORDER BY at DESC, followee DESC LIMIT ?`, user, below.At, below.ID, max(0, limit))
+		ORDER BY at DESC, followee DESC LIMIT ? + 0`, user, below.At, below.ID, max(0, limit))
 }
 
 // FollowersAmong implements [feed.RelationRecord].

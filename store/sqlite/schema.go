@@ -55,7 +55,7 @@ CREATE TABLE posts (
 	delivered       INTEGER NOT NULL DEFAULT 0,
 	duty            INTEGER
 ) STRICT;
-CREATE INDEX posts_by_author ON posts (author, at, id) WHERE deleted_at = 0;
+CREATE INDEX posts_by_author ON posts (author, at) WHERE deleted_at = 0;
 CREATE INDEX posts_by_original ON posts (repost_of, author) WHERE repost_of <> 0 AND deleted_at = 0;
 CREATE INDEX posts_by_duty ON posts (duty, at, id) WHERE duty IS NOT NULL;
 CREATE INDEX posts_in_flight ON posts (author) WHERE duty IS NOT NULL;
@@ -95,7 +95,7 @@ CREATE TABLE comments (
 	text       TEXT    NOT NULL,
 	deleted_at INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX comments_by_post ON comments (post, at, id) WHERE deleted_at = 0;
+CREATE INDEX comments_by_post ON comments (post, at) WHERE deleted_at = 0;
 
 CREATE TABLE claims (
 	author    INTEGER NOT NULL,
