@@ -189,14 +189,19 @@ func (e *CommentEdge) Cursor() string { return e.Page.Cursor(e.Comment.Data.Posi
 // Node gives the comment.
 func (e *CommentEdge) Node() *Comment { return &e.Comment }
 
+// CommentsPage says where a page of comments lies.
+func CommentsPage(page *feed.CommentPage, shelf *Shelf, after bool) Page {
+	return Page{
+		Kind: feed.CursorComments, ServerTime: shelf.ServerTime, After: after,
+		HasNext: page.HasNext, End: page.End, HasEnd: page.HasEnd,
+	}
+}
+
 // NewCommentConnection makes a connection of a page of comments, whose authors
 // shelf holds.
 func NewCommentConnection(page *feed.CommentPage, shelf *Shelf, after bool) *CommentConnection {
 	c := &CommentConnection{
-		Page: Page{
-			Kind: feed.CursorComments, ServerTime: shelf.ServerTime, After: after,
-			HasNext: page.HasNext, End: page.End, HasEnd: page.HasEnd,
-		},
+		Page:     CommentsPage(page, shelf, after),
 		Comments: make([]CommentEdge, len(page.Comments)),
 	}
 	for i := range page.Comments {

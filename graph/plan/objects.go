@@ -109,7 +109,7 @@ func (o *output) firstComments(f *field, p *model.Post) {
 		o.leave()
 		return
 	}
-	o.comments(f.sub, model.NewCommentConnection(page, p.Shelf, false))
+	o.commentPage(f.sub, page, p.Shelf)
 }
 
 func (o *output) user(s *Selection, shelf *model.Shelf, id feed.ID) {
@@ -191,7 +191,7 @@ func (o *output) relation(which op, shelf *model.Shelf, id feed.ID) {
 	}
 }
 
-func (o *output) comment(s *Selection, c *model.Comment) {
+func (o *output) comment(s *Selection, c *feed.Comment, shelf *model.Shelf) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		o.begin(i, f)
@@ -199,13 +199,13 @@ func (o *output) comment(s *Selection, c *model.Comment) {
 		case opTypename:
 			o.str(s.Type.name())
 		case opID:
-			o.id(feed.NodeComment, c.Data.ID)
+			o.id(feed.NodeComment, c.ID)
 		case opAuthor:
-			o.user(f.sub, c.Shelf, c.Data.Author)
+			o.user(f.sub, shelf, c.Author)
 		case opText:
-			o.str(c.Data.Text)
+			o.str(c.Text)
 		case opPublishedAt:
-			o.b = scalar.AppendDateTime(o.b, c.Data.At)
+			o.b = scalar.AppendDateTime(o.b, c.At)
 		default:
 			o.leave()
 		}

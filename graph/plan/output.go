@@ -217,7 +217,7 @@ func (o *output) userEdge(s *Selection, e *model.UserEdge) {
 	o.end(s)
 }
 
-func (o *output) comments(s *Selection, c *model.CommentConnection) {
+func (o *output) comments(s *Selection, p *model.Page, n int, at func(i int) (*feed.Comment, *model.Shelf)) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		o.begin(i, f)
@@ -225,16 +225,23 @@ func (o *output) comments(s *Selection, c *model.CommentConnection) {
 		case opTypename:
 			o.str(s.Type.name())
 		case opEdges:
-			o.list(len(c.Comments), func(i int) { o.commentEdge(f.sub, &c.Comments[i]) })
+			o.list(n, func(i int) {
+				c, shelf := at(i)
+				o.commentEdge(f.sub, p, c, shelf)
+			})
 		case opNodes:
-			o.list(len(c.Comments), func(i int) { o.comment(f.sub, &c.Comments[i].Comment) })
+			o.list(n, func(i int) {
+				c, shelf := at(i)
+				o.comment(f.sub, c, shelf)
+			})
 		case opPageInfo:
-			if len(c.Comments) == 0 {
-				o.pageInfo(f.sub, &c.Page, nil)
+			if n == 0 {
+				o.pageInfo(f.sub, p, nil)
 				continue
 			}
-			first := c.Comments[0].Comment.Data.Position()
-			o.pageInfo(f.sub, &c.Page, &first)
+			c, _ := at(0)
+			first := c.Position()
+			o.pageInfo(f.sub, p, &first)
 		default:
 			o.leave()
 		}
@@ -242,7 +249,19 @@ func (o *output) comments(s *Selection, c *model.CommentConnection) {
 	o.end(s)
 }
 
-func (o *output) commentEdge(s *Selection, e *model.CommentEdge) {
+// commentPage writes the first comments of a post, whose authors are on its shelf.
+func (o *output) commentPage(s *Selection, page *feed.CommentPage, shelf *model.Shelf) {
+	p := model.CommentsPage(page, shelf, false)
+	o.comments(s, &p, len(page.Comments), func(i int) (*feed.Comment, *model.Shelf) { return &page.Comments[i], shelf })
+}
+
+func (o *output) commentConnection(s *Selection, c *model.CommentConnection) {
+	o.comments(s, &c.Page, len(c.Comments), func(i int) (*feed.Comment, *model.Shelf) {
+		return c.Comments[i].Comment.Data, c.Comments[i].Comment.Shelf
+	})
+}
+
+func (o *output) commentEdge(s *Selection, p *model.Page, c *feed.Comment, shelf *model.Shelf) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		o.begin(i, f)
@@ -250,9 +269,9 @@ func (o *output) commentEdge(s *Selection, e *model.CommentEdge) {
 		case opTypename:
 			o.str(s.Type.name())
 		case opCursor:
-			o.cursor(e.Page, e.Comment.Data.Position())
+			o.cursor(p, c.Position())
 		case opNode:
-			o.comment(f.sub, &e.Comment)
+			o.comment(f.sub, c, shelf)
 		default:
 			o.leave()
 		}

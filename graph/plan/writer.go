@@ -86,7 +86,7 @@ func (w *Writer) write(ctx context.Context, s *Selection, res any) graphql.Marsh
 	case *model.PostConnection:
 		out.posts(s, o)
 	case *model.CommentConnection:
-		out.comments(s, o)
+		out.commentConnection(s, o)
 	case *model.UserConnection:
 		out.users(s, o)
 	case *model.Post:
