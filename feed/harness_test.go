@@ -42,7 +42,7 @@ type world struct {
 
 	recordTrips, hotTrips atomic.Int64
 
-	url                             string
+	url, path                       string
 	stopService, stopWorkers, close func()
 }
 
@@ -105,7 +105,7 @@ func openWorld(tb testing.TB, set feed.Settings, url, path string) *world {
 	if err := w.svc.Start(ctx); err != nil {
 		tb.Fatalf("Start: %v", err)
 	}
-	w.url = url
+	w.url, w.path = url, path
 	w.stopService = running(w.svc.Run)
 	w.close = sync.OnceFunc(func() {
 		w.stopWorkers()

@@ -16,5 +16,7 @@ func TestMain(m *testing.M) {
 			os.Exit(2)
 		}
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m,
+		// The driver's look-out for a dead server ends within a second of the pool's end.
+		goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
