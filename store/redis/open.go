@@ -55,6 +55,9 @@ const (
 	poolWait    = time.Second
 	// redirects is how often a command follows a slot of a Cluster that moves.
 	redirects = 3
+	// topologyAge is how old a client's view of a Cluster may be: the driver's own
+	// minute is how long it would go on asking a dead master.
+	topologyAge = time.Second
 )
 
 // Open connects to Redis, loads the scripts and looks at the server's settings.
@@ -170,6 +173,7 @@ func bounded(opt *goredis.ClusterOptions, pool int) *goredis.ClusterOptions {
 	o.ReadTimeout, o.WriteTimeout = ioTimeout, ioTimeout
 	o.ContextTimeoutEnabled = true
 	o.MaxRedirects = redirects
+	o.ClusterStateReloadInterval = topologyAge
 	o.PoolSize, o.PipelinePoolSize, o.PoolTimeout = pool, -1, poolWait
 	o.DisableIdentity = true
 	o.DisableRoutingPolicies = true // each command has one key, or keys of one slot
