@@ -326,7 +326,7 @@ type Mutation {
     "The new comment."
     input: CommentOnPostInput!
   ): CommentOnPostPayload!
-  "Deletes one of the reader's own comments."
+  "Deletes one of the reader's own comments, or one under one of the reader's own posts."
   deleteComment(
     "Which comment."
     input: DeleteCommentInput!
