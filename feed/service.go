@@ -31,7 +31,7 @@ func DefaultSettings() Settings {
 		InboxLength:        1_000,
 		InboxSlack:         100,
 		OutboxLength:       200,
-		MarkGrace:          5 * time.Second,
+		MarkGrace:          12 * time.Second,
 	}
 }
 
