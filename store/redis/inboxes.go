@@ -28,15 +28,13 @@ func (h *Hot) Active(ctx context.Context, readers []feed.ID) ([]feed.ID, error) 
 	return active, nil
 }
 
-// sampleOf is the number of pushes of which one measures the inbox.
-const sampleOf = 32
-
-// sampled picks the pushes that measure: other readers for each post.
+// sampled picks the pushes that measure the inbox: one of 32, and for each post
+// those to other readers.
 func sampled(reader, post feed.ID) bool {
 	x := bits(int64(reader)) ^ bits(int64(post))*0x9e3779b97f4a7c15
 	x ^= x >> 32
 	x *= 0xd6e8feb86659fd93
-	return x>>59 == 0 // the highest 5 bits
+	return x>>(64-5) == 0
 }
 
 // pushed is what a push learns on the way about an inbox.

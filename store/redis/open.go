@@ -12,6 +12,7 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
@@ -81,6 +82,9 @@ func Open(ctx context.Context, cfg Config) (*Hot, error) {
 	if cfg.PoolSize == 0 {
 		cfg.PoolSize = 64
 	}
+	// The driver writes each failed connection to stderr, without bound. Its
+	// errors come back to those who asked; they decide what to log.
+	logging.Disable()
 	if err := h.connect(cfg); err != nil {
 		return nil, err
 	}

@@ -110,28 +110,25 @@ func (h *Hot) beatPlaces(ctx context.Context) ([]beatPlace, error) {
 	if !ok {
 		return []beatPlace{{name: "redis", tag: "0"}}, nil
 	}
-	ranges, err := c.ClusterSlots(ctx).Result()
+	shards, err := c.ClusterShards(ctx).Result()
 	h.onRoundTrip(1)
 	if err != nil {
-		return nil, unavailable("cluster slots", err)
+		return nil, unavailable("cluster shards", err)
 	}
-	lowest := map[string]int{}
-	for _, r := range ranges {
-		if len(r.Nodes) == 0 {
-			continue
+	places := make([]beatPlace, 0, len(shards))
+	for i := range shards {
+		slot := int64(slots)
+		for _, r := range shards[i].Slots {
+			slot = min(slot, r.Start)
 		}
-		id := r.Nodes[0].ID
-		if low, ok := lowest[id]; !ok || r.Start < low {
-			lowest[id] = r.Start
+		if slot == slots {
+			continue // it serves nothing
 		}
-	}
-	places := make([]beatPlace, 0, len(lowest))
-	for _, slot := range lowest {
-		tag, err := h.tagOf(slot)
+		tag, err := h.tagOf(int(slot))
 		if err != nil {
 			return nil, err
 		}
-		places = append(places, beatPlace{name: "slot-" + strconv.Itoa(slot), tag: tag})
+		places = append(places, beatPlace{name: "slot-" + strconv.FormatInt(slot, 10), tag: tag})
 	}
 	return places, nil
 }

@@ -25,7 +25,7 @@ func (h *Hot) Marks(ctx context.Context) ([]fanout.Mark, error) {
 		return nil, err
 	}
 	var marks []fanout.Mark
-	for _, cmd := range got {
+	for _, cmd := range &got {
 		pairs := cmd.Val()
 		for i := 0; i+1 < len(pairs); i += 2 {
 			author, err := feed.ParseID(pairs[i])
@@ -46,7 +46,7 @@ func (h *Hot) Retire(ctx context.Context, marks []fanout.Mark) error {
 		args[n] = append(args[n], int64(m.Author), m.Version)
 	}
 	b := h.newBatch(ctx)
-	for n, of := range args {
+	for n, of := range &args {
 		if len(of) > 0 {
 			b.script(h.scripts.removeMarks, []string{inflightKey(n)}, of...)
 		}
@@ -68,7 +68,7 @@ func (h *Hot) PruneActive(ctx context.Context, before int64, limit int) (int, er
 	}
 	var readers [shards][]feed.ID
 	found := 0
-	for n, cmd := range got {
+	for n, cmd := range &got {
 		for _, text := range cmd.Val() {
 			if id, err := feed.ParseID(text); err == nil && found < limit {
 				readers[n] = append(readers[n], id)
@@ -84,7 +84,7 @@ func (h *Hot) PruneActive(ctx context.Context, before int64, limit int) (int, er
 	}
 	b = h.newBatch(ctx)
 	var pruned [shards]*goredis.Cmd
-	for n, of := range readers {
+	for n, of := range &readers {
 		if len(of) == 0 {
 			continue
 		}
@@ -98,7 +98,7 @@ func (h *Hot) PruneActive(ctx context.Context, before int64, limit int) (int, er
 		return 0, err
 	}
 	count := 0
-	for _, cmd := range pruned {
+	for _, cmd := range &pruned {
 		if cmd != nil {
 			count += int(answered(cmd))
 		}

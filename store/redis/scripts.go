@@ -82,6 +82,8 @@ return 1
 // with the score +inf: f|at|version|epoch|generation|nonce. The nonce makes
 // each floor different from all before it, so that comparing floors tells
 // whether anything but additions happened in between.
+//
+//nolint:dupword // that is how Lua ends nested blocks
 const floorLua = `
 local function floor(key)
   return redis.call('ZREVRANGEBYSCORE', key, '+inf', '+inf')[1]
@@ -110,6 +112,8 @@ end
 //	KEYS    1 list  2 version
 //	ARGV    1 new version  2 its TTL in ms  3 floor of a stub  4 TTL of a stub in ms
 //	answer  {version, raw floor, number of entries}
+//
+//nolint:dupword // that is how Lua ends nested blocks
 const openListLua = `
 local ver = redis.call('GET', KEYS[2])
 if not ver then
@@ -271,6 +275,8 @@ return 1
 //	KEYS    1 shard
 //	ARGV    author, version, ...
 //	answer  the number of marks that were removed
+//
+//nolint:dupword // that is how Lua ends nested blocks
 const removeMarksLua = `
 local n = 0
 for i = 1, #ARGV, 2 do
@@ -287,6 +293,8 @@ return n
 //	KEYS    1 shard
 //	ARGV    1 day  2... readers
 //	answer  the number of marks that were removed
+//
+//nolint:dupword // that is how Lua ends nested blocks
 const pruneActiveLua = `
 local n = 0
 for i = 2, #ARGV do

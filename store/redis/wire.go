@@ -130,7 +130,7 @@ func (r *reader) field() uint64 {
 
 // skip passes over the value of a field that the reader does not know.
 func (r *reader) skip(field uint64) {
-	switch protowire.Type(field & 7) { //nolint:gosec // three bits
+	switch protowire.Type(field & 7) {
 	case protowire.VarintType:
 		r.varint()
 	case protowire.BytesType:

@@ -72,7 +72,7 @@ func pushNone(s *hotSuite) {
 }
 
 func pushExpiry(s *hotSuite) {
-	ids := s.sameShard(3)
+	ids := s.sameShard()
 	s.push(at(1, 1), 10, 1, ids[0]) // the shard has no epoch
 	s.touch(ids[1], 20_000, day0)
 	s.push(at(1, 1), 10, 1, ids[2]) // it has one, but this reader is not marked

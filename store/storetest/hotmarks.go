@@ -165,18 +165,14 @@ func activeEpoch(s *hotSuite) {
 	equal(s, "epoch after a loss", s.touch(a, 20_001, day0+9), day0+9)
 }
 
-// sameShard gives n ids of one shard.
-func (s *hotSuite) sameShard(n int) []feed.ID {
-	ids := make([]feed.ID, n)
-	ids[0] = s.ids.Next()
-	for i := range ids {
-		ids[i] = ids[0] + feed.ID(64*i)
-	}
-	return ids
+// sameShard gives three ids of one shard.
+func (s *hotSuite) sameShard() []feed.ID {
+	id := s.ids.Next()
+	return []feed.ID{id, id + 64, id + 128}
 }
 
 func activeEverybody(s *hotSuite) {
-	ids := s.sameShard(3)
+	ids := s.sameShard()
 	s.wantActive(ids, ids...)
 	s.touch(ids[0], 20_000, 0)
 	s.wantActive(ids, ids...)
@@ -184,7 +180,7 @@ func activeEverybody(s *hotSuite) {
 }
 
 func activeMarked(s *hotSuite) {
-	ids := s.sameShard(3)
+	ids := s.sameShard()
 	other := ids[0] + 1 // of a shard without an epoch
 	s.touch(ids[1], 20_000, day0)
 	s.wantActive([]feed.ID{ids[0], ids[1], ids[2], other}, ids[1], other)
@@ -198,7 +194,7 @@ func (s *hotSuite) prune(before int64, limit int) int {
 }
 
 func activePrune(s *hotSuite) {
-	ids := s.sameShard(3)
+	ids := s.sameShard()
 	for i, id := range ids {
 		s.touch(id, int64(20_000+i), day0)
 		s.makeList(feed.List{Kind: feed.Inbox, Owner: id}, 0, at(1, 1))

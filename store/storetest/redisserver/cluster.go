@@ -2,12 +2,14 @@ package redisserver
 
 import (
 	"context"
+	"net"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 )
 
 // masters is the number of masters, and of replicas, one for each.
@@ -29,6 +31,7 @@ type Cluster struct {
 func StartCluster(tb testing.TB) *Cluster {
 	tb.Helper()
 	find(tb)
+	logging.Disable() // the driver reports each connection that is refused
 	c := new(Cluster)
 	for range 2 * masters {
 		c.Nodes = append(c.Nodes, start(tb, true))
@@ -38,7 +41,7 @@ func StartCluster(tb testing.TB) *Cluster {
 	clients := make([]*goredis.Client, len(c.Nodes))
 	for i, node := range c.Nodes {
 		clients[i] = node.Client()
-		defer func() { _ = clients[i].Close() }()
+		tb.Cleanup(func() { _ = clients[i].Close() })
 	}
 	for i := range masters {
 		from, to := i*slots/masters, (i+1)*slots/masters-1
@@ -85,18 +88,18 @@ func (c *Cluster) AwaitHealthy(tb testing.TB) {
 	defer cancel()
 	for i, node := range c.Nodes {
 		client := node.Client()
-		defer func() { _ = client.Close() }()
+		tb.Cleanup(func() { _ = client.Close() })
 		c.await(ctx, tb, i, "become healthy", func() bool {
 			info, err := client.ClusterInfo(ctx).Result()
 			if err != nil || !strings.Contains(info, "cluster_state:ok") {
 				return false
 			}
-			ranges, err := client.ClusterSlots(ctx).Result()
-			if err != nil || len(ranges) != masters {
+			shards, err := client.ClusterShards(ctx).Result()
+			if err != nil || len(shards) != masters {
 				return false
 			}
-			for _, r := range ranges {
-				if len(r.Nodes) != 2 {
+			for i := range shards {
+				if len(online(&shards[i])) != 2 || len(shards[i].Slots) == 0 {
 					return false
 				}
 			}
@@ -150,16 +153,34 @@ func masterOf(ctx context.Context, client *goredis.Client, key string) (string, 
 	if err != nil {
 		return "", false
 	}
-	ranges, err := client.ClusterSlots(ctx).Result()
+	shards, err := client.ClusterShards(ctx).Result()
 	if err != nil {
 		return "", false
 	}
-	for _, r := range ranges {
-		if len(r.Nodes) > 0 && r.Start <= int(slot) && int(slot) <= r.End {
-			return r.Nodes[0].Addr, true
+	for i := range shards {
+		for _, r := range shards[i].Slots {
+			if slot < r.Start || slot > r.End {
+				continue
+			}
+			for _, n := range online(&shards[i]) {
+				if n.Role == "master" {
+					return net.JoinHostPort(n.IP, strconv.FormatInt(n.Port, 10)), true
+				}
+			}
 		}
 	}
 	return "", false
+}
+
+// online gives the nodes of a shard that are up.
+func online(s *goredis.ClusterShard) []goredis.Node {
+	var up []goredis.Node
+	for _, n := range s.Nodes {
+		if n.Health == "online" {
+			up = append(up, n)
+		}
+	}
+	return up
 }
 
 // AwaitFailover waits until another node than the given one serves the slot of
@@ -174,7 +195,7 @@ func (c *Cluster) AwaitFailover(tb testing.TB, key string, from int) int {
 			continue
 		}
 		client := node.Client()
-		defer func() { _ = client.Close() }()
+		tb.Cleanup(func() { _ = client.Close() })
 		c.await(ctx, tb, i, "see the failover of node "+strconv.Itoa(from), func() bool {
 			master, ok := masterOf(ctx, client, key)
 			if !ok || master == c.Nodes[from].Addr() {

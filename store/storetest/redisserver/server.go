@@ -19,6 +19,7 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
@@ -45,6 +46,7 @@ const (
 func Start(tb testing.TB) *Server {
 	tb.Helper()
 	find(tb)
+	logging.Disable() // the driver reports each connection that is refused
 	return start(tb, false)
 }
 
@@ -160,10 +162,16 @@ func (s *Server) Client() *goredis.Client {
 }
 
 // Kill ends the process at once, as a crash does. A server that has ended stays so.
-func (s *Server) Kill(tb testing.TB) { s.end(tb, syscall.SIGKILL) }
+func (s *Server) Kill(tb testing.TB) {
+	tb.Helper()
+	s.end(tb, syscall.SIGKILL)
+}
 
 // Stop asks the process to end and waits until it has.
-func (s *Server) Stop(tb testing.TB) { s.end(tb, syscall.SIGTERM) }
+func (s *Server) Stop(tb testing.TB) {
+	tb.Helper()
+	s.end(tb, syscall.SIGTERM)
+}
 
 func (s *Server) end(tb testing.TB, signal syscall.Signal) {
 	tb.Helper()
@@ -184,10 +192,16 @@ func (s *Server) end(tb testing.TB, signal syscall.Signal) {
 
 // Pause stops the process without ending it, as a machine that hangs does;
 // Resume lets it go on.
-func (s *Server) Pause(tb testing.TB) { s.signal(tb, syscall.SIGSTOP) }
+func (s *Server) Pause(tb testing.TB) {
+	tb.Helper()
+	s.signal(tb, syscall.SIGSTOP)
+}
 
 // Resume undoes Pause.
-func (s *Server) Resume(tb testing.TB) { s.signal(tb, syscall.SIGCONT) }
+func (s *Server) Resume(tb testing.TB) {
+	tb.Helper()
+	s.signal(tb, syscall.SIGCONT)
+}
 
 func (s *Server) signal(tb testing.TB, signal syscall.Signal) {
 	tb.Helper()
