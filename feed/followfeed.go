@@ -211,7 +211,7 @@ func (sc *scan) learnFlight(ctx context.Context, marks *ReadMarks) error {
 	if err != nil {
 		return err
 	}
-	sc.t.later(&FillMarks{Authors: all, Now: sc.s.now()})
+	sc.t.later(&FillMarks{Authors: all, Now: sc.s.now(), Generation: marks.Generation})
 	// Marks that were found stand: their fan-out may have just ended.
 	flight := NewIDSet(slices.Clone(marks.InFlight))
 	for _, id := range all {

@@ -196,8 +196,9 @@ type TouchActive struct {
 type ReadMarks struct {
 	Authors []ID
 	// answers
-	InFlight []ID
-	Unknown  bool // a shard has no sentinel of the generation in force: ask the record
+	InFlight   []ID
+	Unknown    bool  // a shard has no sentinel of the generation in force: ask the record
+	Generation int64 // in force when this was asked
 }
 
 // MarkInFlight marks an author in flight under a version that was never used before.
@@ -207,10 +208,12 @@ type MarkInFlight struct {
 }
 
 // FillMarks marks the authors of all unfinished duties and then declares every
-// shard known. Each shard is one atomic command.
+// shard known in a generation: that in force before the record was read, since
+// marks may have been lost with it meanwhile. Each shard is one atomic command.
 type FillMarks struct {
-	Authors []ID
-	Now     int64
+	Authors    []ID
+	Now        int64
+	Generation int64 // of ReadMarks
 }
 
 // ----- details: posts, their stats, users, their counters -----

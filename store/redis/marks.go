@@ -64,7 +64,7 @@ func (h *Hot) readMarks(b *batch, op *feed.ReadMarks) {
 	gen := h.gen.Load()
 	asked := askShards(b, inflightKey, op.Authors)
 	b.then(func() {
-		op.InFlight, op.Unknown = nil, false
+		op.InFlight, op.Unknown, op.Generation = nil, false, gen
 		for i, author := range op.Authors {
 			if known, ok := asked.known(i); !ok || known != gen {
 				op.Unknown = true
@@ -91,7 +91,6 @@ func (h *Hot) markInFlight(b *batch, op *feed.MarkInFlight) {
 }
 
 func (h *Hot) fillMarks(b *batch, op *feed.FillMarks) {
-	gen := h.gen.Load()
 	version := versionFrom(op.Now)
 	var args [shards][]any
 	for n := range args {
@@ -102,6 +101,6 @@ func (h *Hot) fillMarks(b *batch, op *feed.FillMarks) {
 		args[n] = append(args[n], version, int64(author))
 	}
 	for n := range args {
-		b.number(append(args[n], gen, sentinel)...)
+		b.number(append(args[n], op.Generation, sentinel)...)
 	}
 }

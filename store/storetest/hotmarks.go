@@ -62,7 +62,7 @@ func marksInFlight(s *hotSuite) {
 		authors = append(authors, s.ids.Next())
 	}
 	s.mark(authors[7], day0)
-	s.do(&feed.FillMarks{Authors: authors[100:103], Now: day0})
+	s.do(&feed.FillMarks{Authors: authors[100:103], Now: day0, Generation: firstGeneration})
 	s.wantInFlight(authors, authors[7], authors[100], authors[101], authors[102])
 	s.mark(authors[0], day0)
 	s.wantInFlight(authors[:2], authors[0])
@@ -71,7 +71,7 @@ func marksInFlight(s *hotSuite) {
 
 func marksRetire(s *hotSuite) {
 	a, b := s.ids.Next(), s.ids.Next()
-	s.do(&feed.FillMarks{Now: day0})
+	s.do(&feed.FillMarks{Now: day0, Generation: firstGeneration})
 	s.mark(a, day0)
 	s.mark(b, day0)
 	marks := s.marks()
@@ -94,7 +94,7 @@ func marksVersions(s *hotSuite) {
 			s.must(s.hot.Retire(s.ctx(), s.marks()))
 			s.mark(a, day0+int64(i)) // a mark that was removed begins at its time
 		case 4:
-			s.do(&feed.FillMarks{Authors: []feed.ID{a}, Now: day0 + int64(i)})
+			s.do(&feed.FillMarks{Authors: []feed.ID{a}, Now: day0 + int64(i), Generation: firstGeneration})
 			s.mark(a, day0-1000) // a clock that is behind
 		default:
 			s.mark(a, day0)
@@ -109,22 +109,28 @@ func marksVersions(s *hotSuite) {
 
 func marksGeneration(s *hotSuite) {
 	a := s.ids.Next()
-	s.do(&feed.FillMarks{Now: day0})
+	s.do(&feed.FillMarks{Now: day0, Generation: firstGeneration})
 	s.mark(a, day0)
 	s.setGeneration(firstGeneration + 1)
-	equal(s, "unknown", s.readMarks(a).Unknown, true)
-	s.do(&feed.FillMarks{Now: day0})
+	got := s.readMarks(a)
+	equal(s, "unknown", got.Unknown, true)
+	equal(s, "generation", got.Generation, firstGeneration+1)
+	s.do(&feed.FillMarks{Now: day0, Generation: firstGeneration})
+	equal(s, "unknown when filled under the old generation", s.readMarks(a).Unknown, true)
+	s.do(&feed.FillMarks{Now: day0, Generation: got.Generation})
+	s.wantInFlight([]feed.ID{a}, a)
+	s.do(&feed.FillMarks{Now: day0, Generation: firstGeneration})
 	s.wantInFlight([]feed.ID{a}, a)
 }
 
 func marksLost(s *hotSuite) {
 	a := s.ids.Next()
-	s.do(&feed.FillMarks{Now: day0})
+	s.do(&feed.FillMarks{Now: day0, Generation: firstGeneration})
 	s.back.Evict(s.t)
 	s.wantInFlight([]feed.ID{a})
 	s.back.Flush(s.t)
 	equal(s, "unknown", s.readMarks(a).Unknown, true)
-	s.do(&feed.FillMarks{Authors: []feed.ID{a}, Now: day0})
+	s.do(&feed.FillMarks{Authors: []feed.ID{a}, Now: day0, Generation: firstGeneration})
 	s.wantInFlight([]feed.ID{a}, a)
 }
 

@@ -97,7 +97,7 @@ func oneRoundTrip(s *hotSuite) {
 			&feed.GetDetails[feed.User]{IDs: users}, &feed.GetDetails[feed.Post]{IDs: users, Lease: "a"},
 		},
 		{&feed.HoldDetails[feed.Post]{IDs: users, Token: "a"}, &feed.HoldRelations{Users: users, Token: "a"}},
-		{&feed.FillMarks{Authors: users, Now: day0}},
+		{&feed.FillMarks{Authors: users, Now: day0, Generation: firstGeneration}},
 		{&feed.MarkInFlight{Author: 1, Now: day0}},
 	} {
 		before := s.trips.Load()
