@@ -49,7 +49,7 @@ func (s *Server) present(ctx context.Context, err error) *gqlerror.Error {
 		shown.Extensions["requestId"] = exchangeOf(ctx).id
 	}
 	s.cfg.Metrics.fail(known.Code)
-	s.log(ctx, known, err, shown.Path)
+	s.log(ctx, known, shown.Path)
 	return shown
 }
 
@@ -68,7 +68,7 @@ func (s *Server) classify(ctx context.Context, err error) *feed.Error {
 	if ok {
 		switch g.Extensions["code"] {
 		case errcode.ParseFailed, errcode.ValidationFailed:
-			return invalid(g)
+			return s.invalid(g)
 		}
 	}
 	if argument(ctx) {
@@ -81,16 +81,27 @@ func (s *Server) classify(ctx context.Context, err error) *feed.Error {
 	return internal(err)
 }
 
+// internal hides an error. Its place is left out of what is logged: one cause
+// may break many fields.
 func internal(cause error) *feed.Error {
+	if g, ok := errors.AsType[*gqlerror.Error](cause); ok && g.Err != nil {
+		cause = g.Err
+	}
 	return &feed.Error{Code: feed.CodeInternal, Text: "something went wrong inside feedgate: tell the operator the request id", Cause: cause}
 }
 
-// invalid is an error of gqlgen's parser or validator.
-func invalid(g *gqlerror.Error) *feed.Error {
+// invalid is an error of gqlgen's parser or validator. In production it makes no
+// suggestions: they would tell the schema to whoever guesses. (The validator
+// can leave out some of them by itself, not all.)
+func (s *Server) invalid(g *gqlerror.Error) *feed.Error {
 	if strings.HasPrefix(g.Message, "exceeded token limit") || strings.HasPrefix(g.Message, "exceeded maximum nesting depth") {
 		return tooComplex("this query is too long: ask for less at once")
 	}
-	return feed.BadInput(lastName(g.Path), g.Message)
+	text := g.Message
+	if !s.cfg.Dev {
+		text, _, _ = strings.Cut(text, " Did you mean")
+	}
+	return feed.BadInput(lastName(g.Path), text)
 }
 
 func tooComplex(text string) *feed.Error { return &feed.Error{Code: feed.CodeTooComplex, Text: text} }
@@ -113,7 +124,7 @@ func argument(ctx context.Context) bool {
 }
 
 // log tells operators of what is feedgate's own fault.
-func (s *Server) log(ctx context.Context, known *feed.Error, err error, path ast.Path) {
+func (s *Server) log(ctx context.Context, known *feed.Error, path ast.Path) {
 	level := slog.LevelError
 	switch known.Code {
 	case feed.CodeInternal:
@@ -130,7 +141,6 @@ func (s *Server) log(ctx context.Context, known *feed.Error, err error, path ast
 	s.cfg.Log.LogAttrs(ctx, level, "request failed",
 		slog.String("request_id", x.id), slog.String("code", string(known.Code)),
 		slog.String("path", path.String()), slog.String("error", detail), slog.Int64("reader", int64(x.reader)))
-	_ = err
 }
 
 // refuse answers a request that never becomes an operation.

@@ -60,11 +60,9 @@ func NewMetrics() *Metrics {
 // Registry is where others add metrics of their own.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 
-// RoundTrips gives the hook that counts a store's round trips.
-func (m *Metrics) RoundTrips(store string) func(n int) {
-	c := m.trips.WithLabelValues(store)
-	return func(n int) { c.Add(float64(n)) }
-}
+// RoundTrips gives the hook that counts a store's round trips, called once for
+// each.
+func (m *Metrics) RoundTrips(store string) func() { return m.trips.WithLabelValues(store).Inc }
 
 // Event counts an event of the domain.
 func (m *Metrics) Event(e feed.Event) { m.events.WithLabelValues(string(e)).Inc() }

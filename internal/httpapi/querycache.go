@@ -62,3 +62,11 @@ func (c *queryCache) Add(_ context.Context, text string, doc *ast.QueryDocument)
 		c.lru.RemoveOldest()
 	}
 }
+
+// CachedQueries tells how many parsed queries are kept, and about how many
+// bytes they take.
+func (s *Server) CachedQueries() (entries, size int) {
+	s.queries.mu.Lock()
+	defer s.queries.mu.Unlock()
+	return s.queries.lru.Len(), s.queries.bytes
+}

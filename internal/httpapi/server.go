@@ -45,6 +45,7 @@ type Server struct {
 	cfg     Config
 	exec    *executor.Executor
 	over    graphql.Transport
+	queries *queryCache
 	handler http.Handler
 }
 
@@ -54,6 +55,7 @@ func New(cfg Config) *Server {
 		cfg.Timeout = defaultTimeout
 	}
 	s := &Server{cfg: cfg}
+	s.queries = newQueryCache(cachedQueries, cachedBytes)
 	s.exec = s.executor()
 	s.over = transport{metrics: cfg.Metrics, clock: cfg.Clock}
 	s.handler = s.around(s.routes())
@@ -83,7 +85,7 @@ func (s *Server) executor() *executor.Executor {
 		Resolvers: &resolvers.Root{Service: s.cfg.Service, Clock: s.cfg.Clock, Open: s.cfg.Dev},
 	})
 	exec := executor.New(schema)
-	exec.SetQueryCache(newQueryCache(cachedQueries, cachedBytes))
+	exec.SetQueryCache(s.queries)
 	exec.SetParserTokenLimit(maxTokens)
 	exec.SetDisableSuggestion(!s.cfg.Dev)
 	exec.SetErrorPresenter(s.present)

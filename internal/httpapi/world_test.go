@@ -50,6 +50,7 @@ type world struct {
 	tokens *auth.Tokens
 	server *httpapi.Server
 	log    *logBook
+	faults faults
 	config httpapi.Config
 
 	recordTrips, hotTrips atomic.Int64
@@ -66,10 +67,10 @@ func newWorld(tb testing.TB, change ...func(*httpapi.Config)) *world {
 	w.record, err = sqlite.Open(ctx, filepath.Join(tb.TempDir(), "feedgate.db"), quiet,
 		sqlite.WithHook(func(string) { w.recordTrips.Add(1) }))
 	w.must(err)
-	w.hot, err = redis.Open(ctx, redis.Config{URL: w.redis.URL(), Log: quiet, OnRoundTrip: func(n int) { w.hotTrips.Add(int64(n)) }})
+	w.hot, err = redis.Open(ctx, redis.Config{URL: w.redis.URL(), Log: quiet, OnRoundTrip: func(int) { w.hotTrips.Add(1) }})
 	w.must(err)
 	w.svc = feed.New(feed.Config{
-		Record: w.record, Hot: w.hot, Pulse: w.hot, Beats: w.record, Clock: wallClock{}, IDs: &countingIDs{},
+		Record: faulty{w.record, &w.faults}, Hot: w.hot, Pulse: w.hot, Beats: w.record, Clock: wallClock{}, IDs: &countingIDs{},
 		Log: quiet, Settings: feed.DefaultSettings(),
 	})
 	w.must(w.svc.Start(ctx))
