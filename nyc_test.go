@@ -55,9 +55,12 @@ func readPlainly(t *testing.T, path string) *plainSort {
 	lines := bufio.NewScanner(unpacked)
 	for lines.Scan() {
 		var row struct {
-			Type                           string
-			ID, Author, Follower, Followee feed.ID `json:",string"`
-			At                             time.Time
+			Type     string    `json:"type"`
+			ID       feed.ID   `json:"id,string"`
+			Author   feed.ID   `json:"author,string"`
+			Follower feed.ID   `json:"follower,string"`
+			Followee feed.ID   `json:"followee,string"`
+			At       time.Time `json:"at"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
 			t.Fatal(err)

@@ -125,11 +125,12 @@ func (s *server) ask(reader, query string, out any) string {
 	}
 	defer resp.Body.Close()
 	var answer struct {
-		Data   json.RawMessage
+		Data   json.RawMessage `json:"data"`
 		Errors []struct {
-			Message    string
-			Extensions struct{ Code string }
-		}
+			Extensions struct {
+				Code string `json:"code"`
+			} `json:"extensions"`
+		} `json:"errors"`
 	}
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
 		s.t.Fatalf("%s: status %d, %v", query, resp.StatusCode, err)
@@ -152,14 +153,18 @@ func (s *server) must(reader, query string, out any) {
 
 func (s *server) newUser(handle string) string {
 	s.t.Helper()
-	var made struct{ CreateUser struct{ User struct{ ID string } } }
+	var made struct {
+		CreateUser struct{ User struct{ ID string } }
+	}
 	s.must("", fmt.Sprintf(`mutation { createUser(input: {handle: %q}) { user { id } } }`, handle), &made)
 	return made.CreateUser.User.ID
 }
 
 func (s *server) feed(reader string) []string {
 	s.t.Helper()
-	var read struct{ FollowFeed struct{ Nodes []struct{ Text string } } }
+	var read struct {
+		FollowFeed struct{ Nodes []struct{ Text string } }
+	}
 	s.must(reader, `{ followFeed(first: 100) { nodes { text } } }`, &read)
 	var texts []string
 	for _, node := range read.FollowFeed.Nodes {
@@ -170,7 +175,9 @@ func (s *server) feed(reader string) []string {
 
 func (s *server) publish(author, text string) string {
 	s.t.Helper()
-	var made struct{ PublishPost struct{ Post struct{ ID string } } }
+	var made struct {
+		PublishPost struct{ Post struct{ ID string } }
+	}
 	s.must(author, fmt.Sprintf(`mutation { publishPost(input: {text: %q}) { post { id } } }`, text), &made)
 	return made.PublishPost.Post.ID
 }
@@ -248,12 +255,14 @@ func TestAFirstStartShowsASampleWorldAndWhomToBe(t *testing.T) {
 		t.Errorf("the feed of the sample world has %d posts", len(first))
 	}
 	query := regexp.MustCompile(`-d '(\{.*\})'`).FindStringSubmatch(said)
-	var pasted struct{ Query string }
-	if query == nil || json.Unmarshal([]byte(query[1]), &pasted) != nil {
+	var pasted map[string]string
+	if len(query) != 2 || json.Unmarshal([]byte(query[1]), &pasted) != nil {
 		t.Fatalf("there is no query to paste in\n%s", said)
 	}
-	var read struct{ FollowFeed struct{ Nodes []struct{ ID string } } }
-	s.must(found[1], pasted.Query, &read)
+	var read struct {
+		FollowFeed struct{ Nodes []struct{ ID string } }
+	}
+	s.must(found[1], pasted["query"], &read)
 	if len(read.FollowFeed.Nodes) != 5 {
 		t.Errorf("the pasted query gives %d posts, want 5", len(read.FollowFeed.Nodes))
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -168,8 +169,8 @@ func (b *bench) openRedis(ctx context.Context) error {
 func (b *bench) close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var failed error
-	for i := len(b.children) - 1; i >= 0; i-- {
-		if c := b.children[i]; c.name != "redis-server" {
+	for _, c := range slices.Backward(b.children) {
+		if c.name != "redis-server" {
 			c.stop()
 		}
 	}

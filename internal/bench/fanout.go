@@ -96,7 +96,13 @@ func (b *bench) deliver(ctx context.Context, t *target, round int) (time.Duratio
 		return 0, err
 	}
 	var published struct {
-		Data struct{ PublishPost struct{ Post struct{ ID string } } }
+		Data struct {
+			PublishPost struct {
+				Post struct {
+					ID string `json:"id"`
+				} `json:"post"`
+			} `json:"publishPost"`
+		} `json:"data"`
 	}
 	if err := json.Unmarshal(buf.Bytes(), &published); err != nil {
 		return 0, err
@@ -112,11 +118,11 @@ func (b *bench) deliver(ctx context.Context, t *target, round int) (time.Duratio
 			Data struct {
 				Post struct {
 					Delivery struct {
-						State            feed.DeliveryState
-						Total, Delivered int
-					}
-				}
-			}
+						State     feed.DeliveryState `json:"state"`
+						Delivered int                `json:"delivered"`
+					} `json:"delivery"`
+				} `json:"post"`
+			} `json:"data"`
 		}
 		if err := json.Unmarshal(buf.Bytes(), &seen); err != nil {
 			return 0, err

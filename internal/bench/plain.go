@@ -192,6 +192,7 @@ func (p *plain) answer(ctx context.Context, f *plainFeed) (*plainAnswer, error) 
 				at = int64(number) //nolint:gosec // written from an int64
 			case postText:
 				node.Text = text
+			default:
 			}
 		})
 		eachField(details.users[author], func(n protowire.Number, _ uint64, text string) {

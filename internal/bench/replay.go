@@ -130,7 +130,10 @@ func readScripts(path string) ([]*script, error) {
 		return nil, err
 	}
 	var scripts []*script
-	return scripts, json.Unmarshal(data, &scripts)
+	if err := json.Unmarshal(data, &scripts); err != nil {
+		return nil, err
+	}
+	return scripts, nil
 }
 
 // connect opens one client as go-redis comes, without retries.
@@ -142,4 +145,3 @@ func connect(url string, pool int) (*redis.Client, error) {
 	opt.PoolSize, opt.MaxRetries, opt.Protocol = pool, -1, 2
 	return redis.NewClient(opt), nil
 }
-

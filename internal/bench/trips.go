@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"time"
-
 )
 
 // heard is how long a gateway may take to hear of a new generation.
@@ -61,4 +60,3 @@ func (b *bench) chill(ctx context.Context) error {
 	}
 	return wait(ctx, heard)
 }
-

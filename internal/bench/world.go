@@ -131,7 +131,8 @@ func (w *world) comment(ctx context.Context, record Record) error {
 			}
 			id++
 		}
-		if posts++; posts == commented {
+		posts++
+		if posts == commented {
 			break
 		}
 	}
