@@ -132,7 +132,7 @@ func runImport(ctx context.Context, args []string, getenv func(string) string, s
 	defer func() { err = errors.Join(err, rec.Close(context.WithoutCancel(ctx))) }()
 	conf := importer.Config{Record: rec, Clock: systemClock{}}
 	if c.Rejects != "" {
-		file, err := os.Create(c.Rejects)
+		file, err := os.Create(c.Rejects) //nolint:gosec // the operator names the file
 		if err != nil {
 			return fmt.Errorf("-rejects: %w", err)
 		}
@@ -214,7 +214,7 @@ type gateway struct {
 // openStores takes the data folder and opens hot data and record.
 func (g *gateway) openStores(ctx context.Context, c config.Stores, taps bench.Taps) error {
 	if c.MongoURL == "" {
-		if err := g.takeFolder(c); err != nil {
+		if err := g.takeFolder(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -224,7 +224,7 @@ func (g *gateway) openStores(ctx context.Context, c config.Stores, taps bench.Ta
 		if err != nil {
 			return fmt.Errorf("starting the in-process Redis: %w", err)
 		}
-		if err := g.push("in-process Redis", func(context.Context) error { inside.Close(); return nil }); err != nil {
+		if err := g.push(ctx, "in-process Redis", func(context.Context) error { inside.Close(); return nil }); err != nil {
 			return err
 		}
 		telemetry.InProcessRedis(g.metrics.Registry(), inside.Size, inside.Evicted)
@@ -232,7 +232,7 @@ func (g *gateway) openStores(ctx context.Context, c config.Stores, taps bench.Ta
 	}
 	trips := g.metrics.RoundTrips("record")
 	rec, err := openRecord(ctx, c, g.log, func(command string) {
-		trips(1)
+		trips()
 		if taps.Record != nil {
 			taps.Record(command)
 		}
@@ -241,28 +241,28 @@ func (g *gateway) openStores(ctx context.Context, c config.Stores, taps bench.Ta
 		return err
 	}
 	g.record = rec
-	if err := g.push("record", rec.Close); err != nil {
+	if err := g.push(ctx, "record", rec.Close); err != nil {
 		return err
 	}
 	awaited := g.metrics.RoundTrips("redis")
 	g.hot, err = redis.Open(ctx, redis.Config{
-		URL: url, Log: g.log, Hook: taps.Redis, OnRoundTrip: func(int) { awaited(1) },
+		URL: url, Log: g.log, Hook: taps.Redis, OnRoundTrip: func(int) { awaited() },
 	})
 	if err != nil {
 		return fmt.Errorf("reaching Redis (is FEEDGATE_REDIS_URL right, and does it run?): %w", err)
 	}
-	return g.push("hot data", func(context.Context) error { return g.hot.Close() })
+	return g.push(ctx, "hot data", func(context.Context) error { return g.hot.Close() })
 }
 
 // push adds what was started; when the process is stopping already, it is stopped at once.
-func (g *gateway) push(name string, stop func(context.Context) error) error {
+func (g *gateway) push(ctx context.Context, name string, stop func(context.Context) error) error {
 	if err := g.stack.Push(name, stop); err != nil {
-		return errors.Join(err, stop(context.Background()))
+		return errors.Join(err, stop(context.WithoutCancel(ctx)))
 	}
 	return nil
 }
 
-func (g *gateway) takeFolder(c config.Stores) error {
+func (g *gateway) takeFolder(ctx context.Context, c config.Stores) error {
 	use := folder.Shared
 	if c.RedisURL == "" {
 		use = folder.Alone
@@ -275,7 +275,7 @@ func (g *gateway) takeFolder(c config.Stores) error {
 	if err != nil {
 		return err
 	}
-	return g.push("data folder", func(context.Context) error { return release() })
+	return g.push(ctx, "data folder", func(context.Context) error { return release() })
 }
 
 // openService starts what all roles need: ids, and the watch over the hot data.
@@ -437,7 +437,7 @@ func (g *gateway) listen(ctx context.Context, c *config.Serve, handler http.Hand
 			failed <- err
 		}
 	}()
-	err = g.push("listener", func(ctx context.Context) error {
+	err = g.push(ctx, "listener", func(ctx context.Context) error {
 		err := server.Shutdown(ctx)
 		if err != nil {
 			err = errors.Join(err, server.Close())
