@@ -1,0 +1,55 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+
+	"feedgate/internal/bench"
+	"feedgate/store/storetest/redisserver"
+)
+
+// The figures of so small a run mean nothing; that all parts run, compare the
+// same answers and count round trips within the bounds does.
+func TestBenchMeasuresEveryPartAndRoundTripsStayWithinTheirBounds(t *testing.T) {
+	t.Parallel()
+	redis := redisserver.Start(t)
+	cmd := exec.Command(build(t), "bench", "-json", "-redis-url", redis.URL(), "-users", "60", "-posts", "3000", "-inbox", "500",
+		"-readers", "5", "-rounds", "1", "-requests", "10", "-clients", "2", "-followers", "1500")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report bench.Report
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Read == nil || report.Read.Ratio <= 0 || report.CPU == nil || report.Fanout == nil || report.Fanout.Ratio <= 0 {
+		t.Errorf("a part is missing: %s", out)
+	}
+	if len(report.Trips) != 4 {
+		t.Fatalf("%d query shapes, want 4", len(report.Trips))
+	}
+	for i, trips := range report.Trips {
+		if warm := trips.WarmRedis + trips.WarmRecord; warm < 1 || warm > 6 {
+			t.Errorf("%+v: %d round trips when warm, want at most 6", trips, warm)
+		}
+		if cold := trips.ColdRedis + trips.ColdRecord; cold < 2 || cold > 12 {
+			t.Errorf("%+v: %d round trips when cold, want at most 12", trips, cold)
+		}
+		if i%2 == 1 {
+			small := report.Trips[i-1]
+			small.First = trips.First
+			if small != trips {
+				t.Errorf("a longer page makes other round trips: %+v, %+v", small, trips)
+			}
+		}
+	}
+	client := redis.Client()
+	defer client.Close()
+	if left, err := client.DBSize(t.Context()).Result(); err != nil || left != 0 {
+		t.Errorf("the bench left %d keys behind, %v", left, err)
+	}
+}
