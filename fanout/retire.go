@@ -14,10 +14,11 @@ type suspect struct {
 	since   time.Time // when that was found first
 }
 
-// retirer takes in-flight marks away. It is late on purpose, twice over: a
-// reader who looked at the inbox before a fan-out ended must still find the
-// mark, and an author who just marked must have time to write the post. A
-// mark that was set again carries another version, and begins anew.
+// retirer takes in-flight marks away. It is late on purpose: a reader who
+// looked at the inbox before a fan-out ended must still find the mark. A mark
+// that was set again carries another version, and begins anew: publishing
+// marks before it writes the post, and again before it returns, so however
+// long it took, its mark stands when it returns.
 type retirer struct {
 	w        *Workers
 	suspects map[feed.ID]suspect

@@ -3,8 +3,6 @@ package fanout
 import (
 	"cmp"
 	"time"
-
-	"feedgate/feed"
 )
 
 // LaneSettings bound one lane in one process.
@@ -42,8 +40,8 @@ type Settings struct {
 	PruneSpread  time.Duration // the first pass comes within it; 10 min
 
 	// RetireAfter is how long an author has to be seen with nothing unfinished
-	// before the in-flight mark goes. A publishing may take [feed.HoldTTL] / 3
-	// between its mark and its post, so the default is 2 s above that: 12 s.
+	// before the in-flight mark goes: longer than a reader may take between the
+	// inbox and the marks; 5 s.
 	RetireAfter time.Duration
 }
 
@@ -78,6 +76,6 @@ func (s Settings) withDefaults() Settings {
 		RecountAge:   cmp.Or(s.RecountAge, 30*time.Second),
 		PruneEvery:   cmp.Or(s.PruneEvery, day),
 		PruneSpread:  cmp.Or(s.PruneSpread, 10*time.Minute),
-		RetireAfter:  cmp.Or(s.RetireAfter, feed.HoldTTL/3*time.Millisecond+2*time.Second),
+		RetireAfter:  cmp.Or(s.RetireAfter, 5*time.Second),
 	}
 }

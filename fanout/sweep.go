@@ -56,8 +56,9 @@ type sweeper struct {
 }
 
 func (s *sweeper) pass(ctx context.Context) error {
+	// A new post is due at once: its bell comes first, as a rule.
 	now := s.w.now()
-	due, err := s.w.Record.DueDuties(ctx, now, s.limit)
+	due, err := s.w.Record.DueDuties(ctx, s.w.in(-s.w.SweepEvery), s.limit)
 	if err != nil {
 		return err
 	}

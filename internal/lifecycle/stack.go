@@ -27,8 +27,7 @@ type Stack struct {
 	parts    []part
 	stopping bool
 
-	once    sync.Once
-	stopped chan struct{}
+	stopped chan struct{} // closed when all has stopped; err stands by then
 	err     error
 }
 
@@ -72,14 +71,15 @@ func (s *Stack) Go(ctx context.Context, name string, run func(context.Context) e
 // Stop stops everything, newest first, and returns what went wrong. ctx gives
 // values alone: its end does not cut the stopping short.
 func (s *Stack) Stop(ctx context.Context) error {
-	s.once.Do(func() {
-		s.mu.Lock()
-		s.stopping = true
-		parts := s.parts
-		s.mu.Unlock()
+	s.mu.Lock()
+	first := !s.stopping
+	s.stopping = true
+	parts := s.parts
+	s.mu.Unlock()
+	if first {
 		s.err = s.unwind(ctx, parts)
 		close(s.stopped)
-	})
+	}
 	<-s.stopped
 	return s.err
 }
