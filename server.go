@@ -33,6 +33,7 @@ import (
 	"feedgate/internal/screen"
 	"feedgate/internal/telemetry"
 	"feedgate/store/embedded"
+	"feedgate/store/mongo"
 	"feedgate/store/redis"
 	"feedgate/store/sqlite"
 )
@@ -192,6 +193,13 @@ type record interface {
 // openRecord opens MongoDB or SQLite, and says what to do when it cannot.
 // Trip is told of each awaited command.
 func openRecord(ctx context.Context, c config.Stores, log *slog.Logger, trip func(command string)) (record, error) {
+	if c.MongoURL != "" {
+		rec, err := mongo.Open(ctx, c.MongoURL, c.MongoDatabase(), log, mongo.WithHook(trip))
+		if err != nil {
+			return nil, fmt.Errorf("reaching MongoDB (is FEEDGATE_MONGO_URL right, and does it run?): %w", err)
+		}
+		return rec, nil
+	}
 	path := filepath.Join(c.Data, "feedgate.db")
 	rec, err := sqlite.Open(ctx, path, log, sqlite.WithHook(trip))
 	if err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -28,6 +29,14 @@ type Stores struct {
 	RedisURL string // "" for the in-process Redis
 	Memory   int    // MiB that the in-process Redis may take
 	MongoURL string // "" for SQLite
+}
+
+// MongoDatabase is the database that MongoURL names.
+func (c *Stores) MongoDatabase() string {
+	_, rest, _ := strings.Cut(c.MongoURL, "://")
+	_, path, _ := strings.Cut(rest, "/")
+	name, _, _ := strings.Cut(path, "?")
+	return cmp.Or(name, "feedgate")
 }
 
 // Serve is what the server runs with.
@@ -144,7 +153,7 @@ func addStores(s *Set, c *Stores) {
 			"a Cluster. Without it, a Redis runs inside the process.",
 		checkURL("redis", "rediss", "unix", "redis+cluster", "rediss+cluster"))
 	s.String(&c.MongoURL, "mongo-url", "URL", "",
-		"The MongoDB for the record: mongodb://HOST:PORT/DATABASE. Without it, the record is SQLite in -data.",
+		"The MongoDB for the record: mongodb://HOST:PORT/DATABASE, the database \"feedgate\" when none is named. Without it, the record is SQLite in -data.",
 		checkURL("mongodb", "mongodb+srv"))
 }
 
