@@ -70,16 +70,18 @@ func getDetails[T feed.Detail](h *Hot, b *batch, op *feed.GetDetails[T]) {
 // in a Cluster, whose slots they are spread over.
 func (h *Hot) getAll(b *batch, kind *detailKind, ids []feed.ID) func(i int) string {
 	if h.cluster {
+		keys := taggedKeys(kind.value, ids)
 		cmds := make([]*goredis.StringCmd, len(ids))
-		for i, id := range ids {
-			cmds[i] = b.text("get", kind.valueKey(id))
+		for i := range ids {
+			cmds[i] = b.text("get", keys[i])
 		}
 		return func(i int) string { return cmds[i].Val() }
 	}
+	keys := taggedKeys(kind.value, ids)
 	args := make([]any, 0, 1+len(ids))
 	args = append(args, "mget")
-	for _, id := range ids {
-		args = append(args, kind.valueKey(id))
+	for i := range keys {
+		args = append(args, h.keyArg(&keys[i]))
 	}
 	got := b.slice(args...)
 	return func(i int) string { return textAt(got.Val(), i) }

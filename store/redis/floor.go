@@ -73,7 +73,7 @@ func memberText(id feed.ID) string {
 
 // parseMember reads the member of an entry.
 func parseMember(member string) (feed.ID, bool) {
-	if len(member) != memberDigits {
+	if len(member) != memberDigits || member[0] != '0' {
 		return 0, false
 	}
 	id := uint64(0)

@@ -53,8 +53,8 @@ func (h *Hot) Push(ctx context.Context, e feed.Entry, readers []feed.ID, keep, s
 	}
 	b := h.newBatch(ctx)
 	b.cmds = make([]goredis.Cmder, 0, len(readers)+len(readers)/8+shards+8)
-	keys := inboxKeys(readers)
-	sample := queuePushes(b, e, readers, keys)
+	keys := taggedKeys(inboxName, readers)
+	sample := h.queuePushes(b, e, readers, keys)
 	asked := askShards(b, activeKey, readers)
 	if err := b.run(); err != nil {
 		return err
@@ -74,13 +74,13 @@ func (h *Hot) Push(ctx context.Context, e feed.Entry, readers []feed.ID, keep, s
 }
 
 // queuePushes adds the ZADDs of a push, whose arguments share their memory.
-func queuePushes(b *batch, e feed.Entry, readers []feed.ID, keys []string) []pushed {
+func (h *Hot) queuePushes(b *batch, e feed.Entry, readers []feed.ID, keys []string) []pushed {
 	var zadd, score, member any = "zadd", e.At, memberText(e.ID)
 	args := make([]any, 4*len(readers))
 	var sample []pushed
 	for i, reader := range readers {
 		a := args[4*i : 4*i+4 : 4*i+4]
-		a[0], a[1], a[2], a[3] = zadd, keys[i], score, member
+		a[0], a[1], a[2], a[3] = zadd, h.keyArg(&keys[i]), score, member
 		b.add(goredis.NewIntCmd(b.ctx, a...))
 		if sampled(reader, e.ID) {
 			sample = append(sample, pushed{key: keys[i], length: b.number("zcard", keys[i])})
@@ -91,25 +91,6 @@ func queuePushes(b *batch, e feed.Entry, readers []feed.ID, keys []string) []pus
 }
 
 func expireStub(b *batch, key string) { b.number("expire", key, int64(stubTTL.Seconds()), "nx") }
-
-// inboxKeys makes the keys of many inboxes out of one string.
-func inboxKeys(readers []feed.ID) []string {
-	var text []byte
-	ends := make([]int, len(readers))
-	text = make([]byte, 0, len(readers)*(len(inboxName)+23))
-	for i, reader := range readers {
-		text = appendTagged(text, inboxName, int64(reader))
-		ends[i] = len(text)
-	}
-	all := string(text)
-	keys := make([]string, len(readers))
-	from := 0
-	for i, end := range ends {
-		keys[i] = all[from:end]
-		from = end
-	}
-	return keys
-}
 
 // scoreBelow is the bound of a range of scores strictly below one.
 func scoreBelow(score int64) string { return "(" + strconv.FormatInt(score, 10) }

@@ -75,3 +75,30 @@ func ackbellKey(post feed.ID, op int64) string {
 
 // beatKey is the heartbeat on the master that serves the slot of tag.
 func beatKey(tag string) string { return "beat:{" + tag + "}" }
+
+// taggedKeys makes the keys of many ids out of one string.
+func taggedKeys(name string, ids []feed.ID) []string {
+	ends := make([]int, len(ids))
+	text := make([]byte, 0, len(ids)*(len(name)+23))
+	for i, id := range ids {
+		text = appendTagged(text, name, int64(id))
+		ends[i] = len(text)
+	}
+	all := string(text)
+	keys := make([]string, len(ids))
+	from := 0
+	for i, end := range ends {
+		keys[i] = all[from:end]
+		from = end
+	}
+	return keys
+}
+
+// keyArg passes a key to the driver without a copy. In a Cluster the driver
+// looks into the key, for its slot, and wants the plain string.
+func (h *Hot) keyArg(key *string) any {
+	if h.cluster {
+		return *key
+	}
+	return key
+}

@@ -152,15 +152,28 @@ func (r *reader) ids() feed.IDSet {
 		return nil
 	}
 	set := make(feed.IDSet, 0, n)
-	last := uint64(0)
-	for in.s != "" {
-		step := in.varint()
-		if in.bad || step == 0 || step > math.MaxInt64-last {
+	last, step, shift := uint64(0), uint64(0), 0
+	for i := range len(in.s) {
+		c := in.s[i]
+		step |= uint64(c&0x7f) << shift
+		if c >= 0x80 {
+			if shift += 7; shift > 63 {
+				r.fail()
+				return nil
+			}
+			continue
+		}
+		if step == 0 || step > math.MaxInt64-last || (shift == 63 && c > 1) {
 			r.fail()
 			return nil
 		}
 		last += step
 		set = append(set, feed.ID(whole(last)))
+		step, shift = 0, 0
+	}
+	if shift != 0 {
+		r.fail() // the last one is cut off
+		return nil
 	}
 	return set
 }
