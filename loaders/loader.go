@@ -49,7 +49,9 @@ func (l *Loader[V]) open() {
 // It uses the response's own instead, so that nobody's cancellation takes
 // values from others.
 func (l *Loader[V]) batch(_ context.Context, ids []feed.ID) []*dataloader.Result[V] {
-	values, err := l.load(ids)
+	ctx, cancel := l.set.detached(batchDeadline)
+	defer cancel()
+	values, err := l.load(ctx, ids) //nolint:contextcheck // see above
 	results := make([]*dataloader.Result[V], len(ids))
 	for i := range ids {
 		results[i] = &dataloader.Result[V]{Error: err}
@@ -60,9 +62,7 @@ func (l *Loader[V]) batch(_ context.Context, ids []feed.ID) []*dataloader.Result
 	return results
 }
 
-func (l *Loader[V]) load(ids []feed.ID) (values []V, err error) {
-	ctx, cancel := l.set.detached(batchDeadline)
-	defer cancel()
+func (l *Loader[V]) load(ctx context.Context, ids []feed.ID) (values []V, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("loading %s panicked: %v\n%s", l.name, r, debug.Stack())
@@ -109,7 +109,7 @@ func (l *Loader[V]) All(ctx context.Context, ids []feed.ID) ([]V, error) {
 	}
 	if len(missing) > 0 {
 		missing = feed.NewIDSet(missing)
-		values, err := l.load(missing)
+		values, err := l.load(ctx, missing)
 		if err != nil {
 			return nil, err
 		}

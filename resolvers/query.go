@@ -45,18 +45,8 @@ func (q query) Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
 
 // Viewer fetches the reader's own profile.
 func (q query) Viewer(ctx context.Context) (*model.User, error) {
-	var nobody *model.User
-	if reader(ctx).ID() == 0 {
-		return nobody, nil
-	}
 	u, err := q.Service.RequireProfile(ctx, reader(ctx))
-	if feed.CodeOf(err) == feed.CodeUnauthenticated && err != nil {
-		return nobody, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return q.showUser(ctx, u, needs(ctx, plan.User)), nil
+	return q.userOrNone(ctx, u, unless(feed.CodeUnauthenticated, err))
 }
 
 // User fetches a person by id or by handle.
@@ -71,16 +61,25 @@ func (q query) User(ctx context.Context, id, handle *string) (*model.User, error
 		}
 		return q.userByID(ctx, n)
 	default:
-		var nobody *model.User
 		u, err := q.Service.UserByHandle(ctx, reader(ctx), *handle)
-		if err != nil && feed.CodeOf(err) == feed.CodeNotFound {
-			return nobody, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		return q.showUser(ctx, u, needs(ctx, plan.User)), nil
+		return q.userOrNone(ctx, u, unless(feed.CodeNotFound, err))
 	}
+}
+
+// unless gives err, but nil if it has the code: then what was asked for is null.
+func unless(code feed.Code, err error) error {
+	if err != nil && feed.CodeOf(err) == code {
+		return nil
+	}
+	return err
+}
+
+func (q query) userOrNone(ctx context.Context, u *feed.User, err error) (*model.User, error) {
+	var shown *model.User
+	if u != nil && err == nil {
+		shown = q.showUser(ctx, u, needs(ctx, plan.User))
+	}
+	return shown, err
 }
 
 // Post fetches a post.

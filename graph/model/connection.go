@@ -99,10 +99,10 @@ func (e *PostEdge) Cursor() string { return e.Page.Cursor(e.At) }
 
 // Node gives the post.
 func (e *PostEdge) Node() (*Post, error) {
-	if e.Post == nil {
-		return e.Post, feed.Unavailable("this post can't be shown now: try again", nil)
+	if e.Post != nil {
+		return e.Post, nil
 	}
-	return e.Post, nil
+	return nil, feed.Unavailable("this post can't be shown now: try again", nil)
 }
 
 // UserConnection is a page of people.

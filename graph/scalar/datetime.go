@@ -55,11 +55,14 @@ func AppendDateTime(b []byte, ms int64) []byte {
 	b = append(digits2(b, rest/3_600_000), ':')
 	b = append(digits2(b, rest/60_000%60), ':')
 	b = append(digits2(b, rest/1000%60), '.')
-	b = append(b, byte('0'+rest/100%10))
-	return append(digits2(b, rest%100), 'Z', '"')
+	b = digits2(b, rest%1000/10)
+	return append(b, '0'+byte(rest%10), 'Z', '"') //nolint:gosec // a digit
 }
 
-func digits2(b []byte, n int64) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
+// digits2 appends a number from 0 to 99 as two digits.
+func digits2(b []byte, n int64) []byte {
+	return append(b, '0'+byte(n/10), '0'+byte(n%10)) //nolint:gosec // both are digits
+}
 
 // civil gives the date of a number of days since 1 January 1970, in the
 // Gregorian calendar. It counts in eras of 400 years that begin on 1 March,

@@ -54,7 +54,7 @@ func TestTheUserHeaderIsForDevelopment(t *testing.T) {
 func TestOnlyATokensOwnSubjectIsMadeInProduction(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *httpapi.Config) { c.Dev = false })
-	if a := w.send(post(operation(makeEve, nil))); a.code() != "UNAUTHENTICATED" || w.exists("eve") {
+	if a := w.send(post(operation(makeEve, nil))); a.code() != "UNAUTHENTICATED" || w.eveExists() {
 		t.Errorf("nobody made somebody: %s", a.text)
 	}
 	token, err := w.tokens.Mint(77, time.Hour)

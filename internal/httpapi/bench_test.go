@@ -66,7 +66,9 @@ type (
 
 func (p plain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in struct {
-		Variables struct{ First int }
+		Variables struct {
+			First int `json:"first"`
+		} `json:"variables"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -104,7 +106,9 @@ func (p plain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.PageInfo.HasNextPage = page.HasNext
 	f.PageInfo.EndCursor = feed.EncodeCursor(feed.CursorFollowFeed, page.End, now)
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(&out)
+	if err := json.NewEncoder(w).Encode(&out); err != nil {
+		panic(err)
+	}
 }
 
 // sink is a response writer that costs nothing.

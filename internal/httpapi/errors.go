@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -108,8 +109,8 @@ func tooComplex(text string) *feed.Error { return &feed.Error{Code: feed.CodeToo
 
 // lastName is the input field that a path ends in, leaving out indexes.
 func lastName(path ast.Path) string {
-	for i := len(path) - 1; i >= 0; i-- {
-		if name, ok := path[i].(ast.PathName); ok {
+	for _, element := range slices.Backward(path) {
+		if name, ok := element.(ast.PathName); ok {
 			return string(name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -66,7 +67,7 @@ func TestABrokenFieldIsNullAndTheFeedStands(t *testing.T) {
 	}
 	post := w.publish(reader, feed.NewPost{Text: "mine"})
 	for i := range 5 {
-		_, err := w.svc.CommentOn(context.Background(), w.svc.Reader(reader), feed.NewComment{Post: post, Text: fmt.Sprint(i)})
+		_, err := w.svc.CommentOn(context.Background(), w.svc.Reader(reader), feed.NewComment{Post: post, Text: strconv.Itoa(i)})
 		w.must(err)
 	}
 	w.faults.on("Comments", func(context.Context) error { return feed.Unavailable("the record can't be asked now: try again", nil) })

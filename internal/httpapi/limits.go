@@ -88,7 +88,8 @@ func (m *meter) set(set ast.SelectionSet, depth int) int {
 		if m.refused != nil || cost > maxCost {
 			return cost
 		}
-		if m.steps++; m.steps > maxCost {
+		m.steps++
+		if m.steps > maxCost {
 			return m.refuse("this query's fragments come to too much: ask for less at once")
 		}
 		switch sel := sel.(type) {
@@ -123,7 +124,8 @@ func (m *meter) field(f *ast.Field, depth int) int {
 		}
 	}
 	if f.Alias != f.Name {
-		if m.aliases++; m.aliases > maxAliases {
+		m.aliases++
+		if m.aliases > maxAliases {
 			return m.refuse(fmt.Sprintf("a query has at most %d aliases", maxAliases))
 		}
 	}

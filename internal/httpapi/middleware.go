@@ -28,11 +28,7 @@ func (s *Server) around(next http.Handler) http.Handler {
 		x := &exchange{id: requestID(r)}
 		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 		secure(w.Header(), x.id)
-		defer func() {
-			if v := recover(); v != nil {
-				s.refuseError(w, r, http.StatusInternalServerError, recovered(r.Context(), v))
-			}
-		}()
+		defer s.catch(w, r)
 		if s.cfg.Dev && !local(r) {
 			refuse(w, http.StatusForbidden, feed.CodeForbidden, "in development mode feedgate answers only to localhost: ask at http://localhost or http://127.0.0.1")
 			return
@@ -44,6 +40,13 @@ func (s *Server) around(next http.Handler) http.Handler {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// catch answers for a handler that panicked.
+func (s *Server) catch(w http.ResponseWriter, r *http.Request) {
+	if v := recover(); v != nil {
+		s.refuseError(w, r, http.StatusInternalServerError, recovered(r.Context(), v))
+	}
 }
 
 // requestID takes the name that a proxy gave the request, or makes one.

@@ -96,7 +96,7 @@ func TestPublishedPostsComeBackAsTheyWentIn(t *testing.T) {
 	w.follow(bob, ann)
 	attributes := `{"z":1.50,"a":[true,null,"<&> \u2028 é 👩‍👩‍👧"],"big":123456789012345678901234567890,"deep":{"x":{"y":{}}}}`
 	in := map[string]any{
-		"text":       "Grüße 👩‍👩‍👧 \"quoted\" \\ \t\n ‮ مرحبا",
+		"text":       "Grüße 👩‍👩‍👧 \"quoted\" \\ \t\n \u202e مرحبا",
 		"media":      []any{map[string]any{"url": "https://example.com/a.jpg", "alt": "a fox", "width": 640, "height": 480}},
 		"topics":     []string{"foxes"},
 		"attributes": json.RawMessage(attributes),

@@ -9,7 +9,7 @@ import (
 )
 
 //go:embed playground.html
-var playgroundPage []byte //nolint:gochecknoglobals // go:embed needs a variable; nothing writes to it
+var playgroundPage []byte
 
 // playground is the page on which developers try queries: one file, with
 // nothing from elsewhere, so that it works offline and under a strict policy.

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,7 +69,7 @@ func TestFollowFeedPagesExactly(t *testing.T) {
 	}
 	var want []string
 	for i := 22; i >= 0; i-- {
-		want = append(want, fmt.Sprint(i))
+		want = append(want, strconv.Itoa(i))
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got posts %v, want %v", got, want)

@@ -25,10 +25,10 @@ func get(query string, headers ...string) *http.Request {
 
 const makeEve = `mutation { createUser(input: {handle: "eve"}) { user { id } } }`
 
-// exists reports whether somebody has the handle.
-func (w *world) exists(handle string) bool {
+// eveExists reports whether makeEve was carried out.
+func (w *world) eveExists() bool {
 	w.tb.Helper()
-	_, err := w.svc.UserByHandle(context.Background(), w.svc.Reader(0), handle)
+	_, err := w.svc.UserByHandle(context.Background(), w.svc.Reader(0), "eve")
 	if err != nil && feed.CodeOf(err) != feed.CodeNotFound {
 		w.tb.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestAMutationByGetIsRefused(t *testing.T) {
 	if a.status != http.StatusMethodNotAllowed || a.code() != "BAD_USER_INPUT" || a.header.Get("Allow") != "POST" {
 		t.Errorf("got %d %s", a.status, a.text)
 	}
-	if w.exists("eve") {
+	if w.eveExists() {
 		t.Error("eve was made all the same")
 	}
 	if a := w.send(get(`{ viewer { id } }`)); a.status != http.StatusOK || a.text != `{"data":{"viewer":null}}` {
@@ -82,12 +82,12 @@ func TestFormsAndOtherSitesCannotWrite(t *testing.T) {
 			t.Errorf("%s: got %d %v", method, a.status, a.header)
 		}
 	}
-	if w.exists("eve") {
+	if w.eveExists() {
 		t.Error("eve was made all the same")
 	}
 	r := post(strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json; charset=utf-8")
-	if a := w.send(r); a.status != http.StatusOK || !w.exists("eve") {
+	if a := w.send(r); a.status != http.StatusOK || !w.eveExists() {
 		t.Errorf("JSON with a charset: got %d %s", a.status, a.text)
 	}
 }

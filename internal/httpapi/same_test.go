@@ -210,8 +210,8 @@ func TestTheWriterWritesWhatGqlgenWrites(t *testing.T) {
 // order depends on goroutines.
 func sortErrors(text string) string {
 	var a struct {
-		Data   json.RawMessage
-		Errors []json.RawMessage
+		Data   json.RawMessage   `json:"data"`
+		Errors []json.RawMessage `json:"errors"`
 	}
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		return text

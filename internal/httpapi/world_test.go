@@ -130,13 +130,16 @@ type answer struct {
 	status int
 	header http.Header
 	text   string
-	Data   json.RawMessage
+	Data   json.RawMessage `json:"data"`
 	Errors []struct {
-		Message    string
-		Path       []any
-		Locations  []any
-		Extensions struct{ Code, Field, RequestID string }
-	}
+		Message    string `json:"message"`
+		Path       []any  `json:"path"`
+		Extensions struct {
+			Code      string `json:"code"`
+			Field     string `json:"field"`
+			RequestID string `json:"requestId"`
+		} `json:"extensions"`
+	} `json:"errors"`
 }
 
 func (a *answer) code() string {
