@@ -62,6 +62,21 @@ func (c *Serve) Development() bool { return c.Loopback && !c.Auth.Set() }
 // ParseServe reads the settings of the server.
 func ParseServe(args []string, getenv func(string) string) (*Serve, error) {
 	c := &Serve{}
+	s := c.settings(getenv)
+	rest, err := s.Parse(args)
+	if err != nil {
+		return nil, err
+	}
+	if len(rest) > 0 {
+		return nil, &UsageError{Command: "serve", Text: fmt.Sprintf("%q is no flag: serve takes flags only.", rest[0])}
+	}
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Serve) settings(getenv func(string) string) *Set {
 	s := NewSet("serve",
 		"Serve the feeds over GraphQL, and run the workers that deliver published posts.", "", getenv)
 	s.Group("Where it listens")
@@ -93,17 +108,7 @@ func ParseServe(args []string, getenv func(string) string) (*Serve, error) {
   feedgate -redis-url redis://127.0.0.1:6379   a real Redis, the record in ./data
   feedgate -addr 0.0.0.0:8080 -auth-secret "$SECRET" \
       -redis-url redis://redis:6379 -mongo-url mongodb://mongo:27017/feedgate`)
-	rest, err := s.Parse(args)
-	if err != nil {
-		return nil, err
-	}
-	if len(rest) > 0 {
-		return nil, &UsageError{Command: "serve", Text: fmt.Sprintf("%q is no flag: serve takes flags only.", rest[0])}
-	}
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return s
 }
 
 func (c *Serve) check() error {
@@ -159,6 +164,7 @@ func addStores(s *Set, c *Stores) {
 
 func addFeed(s *Set, c *feed.Settings) {
 	def := feed.DefaultSettings()
+	*c = def // what has no flag keeps its default
 	s.Group("The feed")
 	Number(s, &c.BigAuthorFollowers, "big-author-followers", def.BigAuthorFollowers, 1, 1_000_000_000,
 		"From this number of followers on, an author's posts are delivered in the bulk lane.")

@@ -1,6 +1,9 @@
 package config
 
 import (
+	"cmp"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +58,24 @@ func TestTheDatabaseComesFromTheURL(t *testing.T) {
 	} {
 		if got := (&Stores{MongoURL: url}).MongoDatabase(); got != want {
 			t.Errorf("%s: got %q, want %q", url, got, want)
+		}
+	}
+}
+
+func TestTheOperationsPageNamesEverySettingAsItIs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range (&Serve{}).settings(env()).settings {
+		bounds := st.bounds
+		if strings.Contains(st.unit, "|") {
+			bounds = strings.ReplaceAll(st.unit, "|", ", ")
+		}
+		row := fmt.Sprintf("| `-%s` | `%s` | %s | %s | ", st.name, st.env, cmp.Or(st.def, "none"), bounds)
+		if !strings.Contains(string(page), row) {
+			t.Errorf("the table of settings lacks the row\n%s", row)
 		}
 	}
 }
