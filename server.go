@@ -319,8 +319,8 @@ func (g *gateway) openWorkers(ctx context.Context, c *config.Serve) error {
 		Settings: fanout.Settings{
 			InboxLength: c.Feed.InboxLength, InboxSlack: c.Feed.InboxSlack, ActiveWindow: c.Feed.ActiveWindow,
 			RetireAfter: c.Feed.MarkGrace, // readers rely on it
-			Small: fanout.LaneSettings{Dispatches: c.Workers.SmallPosts, Executors: c.Workers.SmallExecutors},
-			Bulk:  fanout.LaneSettings{Dispatches: c.Workers.BulkPosts, Executors: c.Workers.BulkExecutors},
+			Small:       fanout.LaneSettings{Dispatches: c.Workers.SmallPosts, Executors: c.Workers.SmallExecutors},
+			Bulk:        fanout.LaneSettings{Dispatches: c.Workers.BulkPosts, Executors: c.Workers.BulkExecutors},
 		},
 	})
 	_, err := g.stack.Go(ctx, "workers", workers.Run)

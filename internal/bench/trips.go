@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"time"
+
+	"feedgate/feed"
 )
 
 // heard is how long a gateway may take to hear of a new generation.
@@ -10,6 +12,10 @@ const heard = 1500 * time.Millisecond
 
 // measureTrips counts the round trips of query shapes, warm and cold.
 func (b *bench) measureTrips(ctx context.Context) error {
+	// Leases that earlier requests left behind would keep details from being filled in.
+	if err := wait(ctx, feed.LeaseTTL*time.Millisecond); err != nil {
+		return err
+	}
 	for _, shape := range []struct{ name, query string }{{"simple", simpleQuery}, {"full", fullQuery}} {
 		for _, first := range []int{20, 100} {
 			payload, err := body(shape.query, map[string]any{"first": first})
