@@ -61,6 +61,8 @@ func argument(arg any) string {
 	switch arg := arg.(type) {
 	case string:
 		return arg
+	case *string:
+		return *arg
 	case []byte:
 		return string(arg)
 	case int64:
