@@ -10,13 +10,33 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// What a key costs beside its text and value, and what one member of a list, a
-// sorted set or a stream costs, in bytes, about.
+// What a key costs beside its text and value, what one member of a list, a
+// sorted set or a stream costs, and what the server never forgets of a key that
+// it once held, in bytes, about.
 const (
 	perKey         = 200
 	perMember      = 120
 	perStreamEntry = 4_000
+	perName        = 100
 )
+
+// count notes what a command may add. What a script writes is counted when it
+// writes it.
+func (s *Server) count(cmd string, args []string) {
+	switch cmd {
+	case "GET", "MGET", "ZMSCORE", "ZREVRANGE", "ZREVRANGEBYSCORE", "ZSCORE", "EVALSHA", "EVAL", "ZCARD", "AUTH", "HELLO":
+		return
+	}
+	if s.budget <= 0 || len(args) == 0 {
+		return
+	}
+	n := int64(perKey)
+	for _, arg := range args {
+		n += int64(len(arg))
+	}
+	s.written.Add(n)
+	s.names.add(args[0])
+}
 
 // keepBudget measures what is held once enough was written since the last time
 // that the budget may be exceeded, and drops what is too much.
@@ -25,6 +45,13 @@ func (s *Server) keepBudget(ctx context.Context) {
 		return
 	}
 	s.written.Store(0)
+	if known := s.names.count(); known*perName > s.budget/2 {
+		s.flushed.Add(1)
+		s.log.InfoContext(ctx, "in-process redis starts anew to forget the names of keys that are gone",
+			slog.Int64("names", known), slog.Int64("budget_bytes", s.budget))
+		s.restart(ctx)
+		return
+	}
 	held, size, err := s.measure(ctx)
 	if err != nil {
 		s.log.ErrorContext(ctx, "in-process redis could not be measured", slog.Any("error", err))

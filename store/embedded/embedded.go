@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,20 +24,23 @@ import (
 
 // Server is a running in-process Redis.
 type Server struct {
-	redis    *miniredis.Miniredis
-	client   *goredis.Client // for what can only be asked as a command
+	addr     string
 	password string
 	clock    feed.Clock
 	log      *slog.Logger
 	budget   int64
+	client   *goredis.Client // for what can only be asked as a command
 
 	written  atomic.Int64 // bytes of commands since the last measurement
 	measured atomic.Int64 // bytes held, when last measured
 	evicted  atomic.Int64 // keys
 	flushed  atomic.Int64 // times
+	names    distinct     // of keys, since the process behind addr is this one
 
 	mu       sync.Mutex // guards what follows, and serializes ticks
-	advanced time.Time  // how far expiry has come
+	redis    *miniredis.Miniredis
+	started  bool      // redis listens; if not, the next tick tries again
+	advanced time.Time // how far expiry has come
 	pause    time.Duration
 
 	stop chan struct{}
@@ -61,7 +63,7 @@ const (
 // and if that is not enough, everything.
 func Open(ctx context.Context, clock feed.Clock, log *slog.Logger, budget int64) (*Server, error) {
 	s := &Server{
-		redis:    miniredis.NewMiniRedis(),
+		addr:     "127.0.0.1:0",
 		password: rand.Text(),
 		clock:    clock,
 		log:      log,
@@ -69,27 +71,38 @@ func Open(ctx context.Context, clock feed.Clock, log *slog.Logger, budget int64)
 		stop:     make(chan struct{}),
 		done:     make(chan struct{}),
 	}
-	s.advanced = clock.Now()
-	s.redis.SetTime(s.advanced)
-	s.redis.RequireAuth(s.password)
-	if err := s.redis.StartAddr("127.0.0.1:0"); err != nil {
-		return nil, fmt.Errorf("embedded redis: %w", err)
+	if err := s.start(); err != nil {
+		return nil, err
 	}
+	s.addr = s.redis.Addr()
 	s.client = goredis.NewClient(&goredis.Options{
-		Addr: s.redis.Addr(), Password: s.password, Protocol: 2, PoolSize: 1, PipelinePoolSize: -1, DisableIdentity: true,
+		Addr: s.addr, Password: s.password, Protocol: 2, PoolSize: 1, PipelinePoolSize: -1, DisableIdentity: true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-	})
-	s.redis.Server().SetPreHook(func(_ *server.Peer, cmd string, args ...string) bool {
-		s.count(cmd, args)
-		return false
 	})
 	go s.run(context.WithoutCancel(ctx))
 	return s, nil
 }
 
+// start makes an empty Redis that listens on addr.
+func (s *Server) start() error {
+	s.redis = miniredis.NewMiniRedis()
+	s.advanced = s.clock.Now()
+	s.redis.SetTime(s.advanced)
+	s.redis.RequireAuth(s.password)
+	if err := s.redis.StartAddr(s.addr); err != nil {
+		return fmt.Errorf("embedded redis: %w", err)
+	}
+	s.started = true
+	s.redis.Server().SetPreHook(func(_ *server.Peer, cmd string, args ...string) bool {
+		s.count(cmd, args)
+		return false
+	})
+	return nil
+}
+
 // URL is what a client connects to.
 func (s *Server) URL() string {
-	u := url.URL{Scheme: "redis", User: url.UserPassword("", s.password), Host: s.redis.Addr()}
+	u := url.URL{Scheme: "redis", User: url.UserPassword("", s.password), Host: s.addr}
 	return u.String()
 }
 
@@ -129,6 +142,10 @@ func (s *Server) run(ctx context.Context) {
 func (s *Server) Tick(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.started {
+		s.restart(ctx)
+		return
+	}
 	now := s.clock.Now()
 	s.redis.SetTime(now)
 	switch passed := now.Sub(s.advanced); {
@@ -142,15 +159,14 @@ func (s *Server) Tick(ctx context.Context) {
 	s.keepBudget(ctx)
 }
 
-// count notes what a command may add.
-func (s *Server) count(cmd string, args []string) {
-	switch strings.ToUpper(cmd) {
-	case "GET", "MGET", "ZMSCORE", "ZREVRANGE", "ZREVRANGEBYSCORE", "ZSCORE", "EVALSHA", "EVAL":
-		return // reads; and what scripts write is counted when they write it
+// restart puts an empty Redis in the place of this one. Connections break.
+func (s *Server) restart(ctx context.Context) {
+	s.redis.Close()
+	s.started = false
+	s.names.reset()
+	s.written.Store(0)
+	s.measured.Store(0)
+	if err := s.start(); err != nil {
+		s.log.ErrorContext(ctx, "in-process redis does not start again, it is tried once a second", slog.Any("error", err))
 	}
-	n := int64(perKey)
-	for _, arg := range args {
-		n += int64(len(arg))
-	}
-	s.written.Add(n)
 }

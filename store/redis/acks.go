@@ -89,10 +89,10 @@ func (h *Hot) DropAcks(ctx context.Context, post feed.ID, op int64) error {
 	return b.run()
 }
 
-// appendTask makes the text of a task. Its generation is always 0: a task
-// stands until it is executed, whatever becomes of the rest.
-func appendTask(b []byte, t *fanout.Task) []byte {
-	b = appendGeneration(b, 0)
+// taskText makes the text of a task. Its generation is always 0: a task stands
+// until it is executed, whatever becomes of the rest.
+func taskText(t *fanout.Task) []byte {
+	b := appendGeneration(make([]byte, 0, 64+8*len(t.Readers)), 0)
 	b = appendInt(b, 2, int64(t.Post))
 	b = appendInt(b, 3, t.At)
 	b = appendInt(b, 4, int64(t.Author))

@@ -88,7 +88,7 @@ func (b *batch) script(s script, keys []string, args ...any) *goredis.Cmd {
 }
 
 // run sends the commands in one round trip and settles their answers. Calls of
-// scripts that a server does not know are sent once more, by text.
+// scripts that a server does not know are sent once more, by text, in another.
 func (b *batch) run() error {
 	if err := b.send(b.cmds); err != nil {
 		return err
@@ -102,16 +102,25 @@ func (b *batch) run() error {
 	return nil
 }
 
+// repeatUnknown sends the calls that met no script once more, and the reads
+// that follow them, so that these see what was written before them.
 func (b *batch) repeatUnknown() error {
-	var lost []*goredis.Cmd
+	var lost, evals []*goredis.Cmd
 	var again []goredis.Cmder
-	for _, s := range b.scripts {
-		if !unknownScript(s.cmd.Err()) {
-			continue
+	next := 0 // the script call that is next in b.cmds
+	for _, cmd := range b.cmds {
+		switch {
+		case next < len(b.scripts) && goredis.Cmder(b.scripts[next].cmd) == cmd:
+			s := b.scripts[next]
+			next++
+			if unknownScript(s.cmd.Err()) {
+				eval := goredis.NewCmd(b.ctx, append([]any{"eval", s.source}, s.cmd.Args()[2:]...)...)
+				lost, evals, again = append(lost, s.cmd), append(evals, eval), append(again, eval)
+			}
+		case len(lost) > 0 && reads(cmd.Name()):
+			cmd.SetErr(nil)
+			again = append(again, cmd)
 		}
-		args := append([]any{"eval", s.source}, s.cmd.Args()[2:]...)
-		lost = append(lost, s.cmd)
-		again = append(again, goredis.NewCmd(b.ctx, args...))
 	}
 	if len(lost) == 0 {
 		return nil
@@ -120,14 +129,19 @@ func (b *batch) repeatUnknown() error {
 		return err
 	}
 	for i, cmd := range lost {
-		answer, ok := again[i].(*goredis.Cmd)
-		if !ok {
-			continue
-		}
-		cmd.SetVal(answer.Val())
-		cmd.SetErr(answer.Err())
+		cmd.SetVal(evals[i].Val())
+		cmd.SetErr(evals[i].Err())
 	}
 	return nil
+}
+
+// reads reports whether a command changes nothing.
+func reads(command string) bool {
+	switch command {
+	case "get", "mget", "zscore", "zmscore", "zcard", "zrange", "zrangebyscore", "zrevrange", "zrevrangebyscore":
+		return true
+	}
+	return false
 }
 
 func unknownScript(err error) bool {

@@ -129,7 +129,7 @@ func (h *Hot) makeGroup(ctx context.Context, key string) error {
 func (h *Hot) AddTasks(ctx context.Context, lane feed.Lane, tasks []fanout.Task) error {
 	b := h.newBatch(ctx)
 	for i := range tasks {
-		b.text("xadd", tasksKey(lane), "*", fieldTask, appendTask(nil, &tasks[i]))
+		b.text("xadd", tasksKey(lane), "*", fieldTask, taskText(&tasks[i]))
 	}
 	return b.run()
 }
@@ -243,7 +243,7 @@ func (h *Hot) EndTasks(ctx context.Context, lane feed.Lane, tasks []fanout.Claim
 
 // BuryTask implements [fanout.Tasks].
 func (h *Hot) BuryTask(ctx context.Context, lane feed.Lane, task fanout.Claimed, cause string) error {
-	return h.bury(ctx, lane, task.Handle, string(appendTask(nil, &task.Task)), cause, &task.Task)
+	return h.bury(ctx, lane, task.Handle, string(taskText(&task.Task)), cause, &task.Task)
 }
 
 // bury moves a task to the dead ones; ack is the task whose ack is recorded, if any.

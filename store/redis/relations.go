@@ -65,7 +65,7 @@ func (h *Hot) fillRelations(b *batch, op *feed.FillRelations) {
 		return
 	}
 	b.script(h.scripts.fillRelations, []string{relverKey(op.User), relKey(op.User)},
-		op.Version, appendRelations(nil, op.Generation, op.Version, &op.Relations), relationsTTL.Milliseconds())
+		op.Version, relationsText(op.Generation, op.Version, &op.Relations), relationsTTL.Milliseconds())
 }
 
 func (h *Hot) holdRelations(b *batch, op *feed.HoldRelations) {
@@ -81,9 +81,10 @@ func (h *Hot) releaseRelations(b *batch, op *feed.ReleaseRelations) {
 	}
 }
 
-// appendRelations makes the value of relations.
-func appendRelations(b []byte, gen int64, version string, rel *feed.Relations) []byte {
-	b = appendGeneration(b, gen)
+// relationsText makes the value of relations.
+func relationsText(gen int64, version string, rel *feed.Relations) []byte {
+	n := len(rel.Following) + len(rel.Blocks) + len(rel.BlockedBy) + len(rel.Mutes)
+	b := appendGeneration(make([]byte, 0, 64+8*n), gen)
 	b = appendText(b, 2, version)
 	b = appendIDs(b, 3, rel.Following)
 	b = appendIDs(b, 4, rel.Blocks)

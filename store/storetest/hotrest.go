@@ -116,11 +116,19 @@ func scriptsForgotten(s *hotSuite) {
 	s.back.ForgetScripts(s.t)
 	hold := &feed.HoldList{List: l, Token: "a"}
 	open := &feed.OpenList{List: s.outbox()}
-	s.do(hold, &feed.HoldDetails[feed.Post]{IDs: users, Token: "a"}, open)
+	marks, read := &feed.ReadMarks{Authors: users}, &feed.ReadRelations{User: users[0]}
+	s.do(read)
+	before = s.trips.Load()
+	release := &feed.ReleaseRelations{Users: users, Token: "a"}
+	s.do(hold, release, &feed.HoldDetails[feed.Post]{IDs: users, Token: "a"}, open, marks, read)
 	equal(s, "round trips", s.trips.Load()-before, 2)
 	if open.Raw == "" {
 		s.t.Error("opened: got no floor")
 	}
+	version := read.Version
+	s.do(read)
+	equal(s, "version that was read behind the script", version, read.Version)
+	s.do(&feed.CommitList{List: l, Token: "a", Was: hold.Was})
 	before = s.trips.Load()
 	s.do(&feed.OpenList{List: open.List})
 	equal(s, "round trips when learned", s.trips.Load()-before, 1)
