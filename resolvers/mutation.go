@@ -116,7 +116,7 @@ func (m mutation) CommentOnPost(ctx context.Context, in model.CommentOnPostInput
 	if err != nil {
 		return nil, err
 	}
-	shelf := m.showAuthors(ctx, []feed.Comment{*c}, needs(ctx, plan.Payload))
+	shelf := m.showAuthors(ctx, []feed.Comment{*c}, m.needs(ctx, plan.Payload))
 	return &model.CommentPayload{Comment: &model.Comment{Data: c, Shelf: shelf}}, nil
 }
 
@@ -154,7 +154,7 @@ func (m mutation) userPayload(ctx context.Context, u *feed.User, err error) (*mo
 	if err != nil {
 		return nil, err
 	}
-	return &model.UserPayload{User: m.showUser(ctx, u, needs(ctx, plan.Payload))}, nil
+	return &model.UserPayload{User: m.showUser(ctx, u, m.needs(ctx, plan.Payload))}, nil
 }
 
 // postPayload shows the post as the reader sees it now, with its original.
@@ -163,7 +163,7 @@ func (m mutation) postPayload(ctx context.Context, p *feed.Post, err error) (*mo
 		return nil, err
 	}
 	item := feed.Item{Post: p}
-	need := needs(ctx, plan.Payload)
+	need := m.needs(ctx, plan.Payload)
 	if p.RepostOf != 0 && need.Has(model.PartOriginal) {
 		items, err := m.Service.Posts(ctx, reader(ctx), []feed.ID{p.ID})
 		if err != nil {

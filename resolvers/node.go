@@ -45,7 +45,7 @@ func (r *Root) fetchPosts(ctx context.Context, ids []feed.ID, found map[feed.Nod
 	for i, it := range loaded {
 		items[i] = *it
 	}
-	for _, p := range r.showPosts(ctx, items, needs(ctx, plan.Post)) {
+	for _, p := range r.showPosts(ctx, items, r.needs(ctx, plan.Post)) {
 		if p != nil {
 			found[p.ID()] = p
 		}
@@ -57,7 +57,7 @@ func (r *Root) fetchUsers(ctx context.Context, ids []feed.ID, found map[feed.Nod
 	if len(ids) == 0 {
 		return nil
 	}
-	shelf := r.showUsers(ctx, ids, needs(ctx, plan.User))
+	shelf := r.showUsers(ctx, ids, r.needs(ctx, plan.User))
 	for _, id := range ids {
 		u, err := shelf.User(id)
 		if err != nil {
@@ -84,7 +84,7 @@ func (r *Root) fetchComments(ctx context.Context, ids []feed.ID, found map[feed.
 			comments = append(comments, *c)
 		}
 	}
-	shelf := r.showAuthors(ctx, comments, needs(ctx, plan.Comment))
+	shelf := r.showAuthors(ctx, comments, r.needs(ctx, plan.Comment))
 	for i := range comments {
 		c := &model.Comment{Data: &comments[i], Shelf: shelf}
 		found[c.ID()] = c

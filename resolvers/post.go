@@ -17,7 +17,7 @@ func (r post) Comments(ctx context.Context, p *model.Post, first *int, after *st
 	if err != nil {
 		return nil, err
 	}
-	need := needs(ctx, plan.CommentConnection)
+	need := r.needs(ctx, plan.CommentConnection)
 	if p.Stats != nil && after == nil {
 		c, ok, err := r.Service.FirstComments(ctx, reader(ctx), p.Stats, n)
 		if err != nil {

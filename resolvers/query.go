@@ -77,7 +77,7 @@ func unless(code feed.Code, err error) error {
 func (q query) userOrNone(ctx context.Context, u *feed.User, err error) (*model.User, error) {
 	var shown *model.User
 	if u != nil && err == nil {
-		shown = q.showUser(ctx, u, needs(ctx, plan.User))
+		shown = q.showUser(ctx, u, q.needs(ctx, plan.User))
 	}
 	return shown, err
 }
@@ -97,7 +97,7 @@ func (q query) FollowFeed(ctx context.Context, first *int, after *string) (*mode
 	if err != nil {
 		return nil, err
 	}
-	need := needs(ctx, plan.FollowFeedConnection)
+	need := q.needs(ctx, plan.FollowFeedConnection)
 	p, err := q.Service.FollowFeed(ctx, reader(ctx), n, below, want(need))
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (q query) FollowFeed(ctx context.Context, first *int, after *string) (*mode
 
 // userByID gives nil for a person whom the reader can't see.
 func (r *Root) userByID(ctx context.Context, id feed.ID) (*model.User, error) {
-	return r.showUsers(ctx, []feed.ID{id}, needs(ctx, plan.User)).User(id)
+	return r.showUsers(ctx, []feed.ID{id}, r.needs(ctx, plan.User)).User(id)
 }
 
 // postByID gives nil for a post that the reader can't see.
@@ -128,5 +128,5 @@ func (r *Root) postByID(ctx context.Context, id feed.ID) (*model.Post, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.showPosts(ctx, []feed.Item{*it}, needs(ctx, plan.Post))[0], nil
+	return r.showPosts(ctx, []feed.Item{*it}, r.needs(ctx, plan.Post))[0], nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"feedgate/feed"
 	"feedgate/graph"
+	"feedgate/graph/plan"
 	"feedgate/loaders"
 )
 
@@ -14,6 +15,7 @@ import (
 type Root struct {
 	Service *feed.Service
 	Clock   feed.Clock
+	Plans   *plan.Cache
 	// Open lets anybody without a token make new people: development mode.
 	Open bool
 }

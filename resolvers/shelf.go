@@ -288,4 +288,4 @@ func (r *Root) showUser(ctx context.Context, u *feed.User, need model.Part) *mod
 }
 
 // needs gives what the current field's selection needs of a type.
-func needs(ctx context.Context, t plan.Type) model.Part { return plan.Of(ctx, t).Need }
+func (r *Root) needs(ctx context.Context, t plan.Type) model.Part { return r.Plans.Of(ctx, t).Need }

@@ -16,7 +16,7 @@ func (r user) Posts(ctx context.Context, u *model.User, first *int, after *strin
 	if err != nil {
 		return nil, err
 	}
-	need := needs(ctx, plan.PostConnection)
+	need := r.needs(ctx, plan.PostConnection)
 	p, err := r.Service.UserPosts(ctx, reader(ctx), u.Data.ID, n, below, want(need))
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (r user) people(ctx context.Context, kind feed.CursorKind, p *feed.UserPage
 		Users: make([]model.UserEdge, len(p.Users)),
 	}
 	var shelf *model.Shelf
-	if asked := plan.Of(ctx, plan.UserConnection); asked.AsksForNodes() {
+	if asked := r.Plans.Of(ctx, plan.UserConnection); asked.AsksForNodes() {
 		shelf = r.showUsers(ctx, p.Users, asked.Need)
 	}
 	for i, id := range p.Users {

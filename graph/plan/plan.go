@@ -10,8 +10,6 @@
 package plan
 
 import (
-	"context"
-
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -32,13 +30,6 @@ type field struct {
 	op    op
 	sub   *Selection
 	first int // of comments
-}
-
-// Of reads what the current field asks of the object it returns, or of the
-// objects in its list.
-func Of(ctx context.Context, t Type) *Selection {
-	fc := graphql.GetFieldContext(ctx)
-	return compile(graphql.GetOperationContext(ctx), fc.Field.Selections, t)
 }
 
 // AsksForNodes reports whether a connection's objects are asked for, not only
@@ -62,9 +53,18 @@ func (s *Selection) asks(o op) bool {
 	return false
 }
 
-func compile(op *graphql.OperationContext, set ast.SelectionSet, t Type) *Selection {
-	collected := graphql.CollectFields(op, set, t.satisfies())
+// reading makes selections of one operation.
+type reading struct {
+	op       *graphql.OperationContext
+	fields   int
+	constant bool // nothing read so far depends on variables
+}
+
+func (r *reading) compile(set ast.SelectionSet, t Type) *Selection {
+	r.constant = r.constant && unconditional(set)
+	collected := graphql.CollectFields(r.op, set, t.satisfies())
 	s := &Selection{Type: t, fields: make([]field, len(collected)), direct: true}
+	r.fields += len(collected)
 	for i := range collected {
 		c := &collected[i]
 		f := &s.fields[i]
@@ -73,7 +73,7 @@ func compile(op *graphql.OperationContext, set ast.SelectionSet, t Type) *Select
 		f.key = append(append(append(make([]byte, 0, len(c.Alias)+3), '"'), c.Alias...), '"', ':')
 		s.Need |= d.need
 		if d.sub != noType {
-			f.sub = compile(op, c.Selections, d.sub)
+			f.sub = r.compile(c.Selections, d.sub)
 			s.Need |= f.sub.Need
 		}
 		switch {
@@ -81,7 +81,7 @@ func compile(op *graphql.OperationContext, set ast.SelectionSet, t Type) *Select
 			s.direct = false
 		case d.op == opComments:
 			var ok bool
-			f.first, ok = firstComments(op, c.Field)
+			f.first, ok = r.firstComments(c.Field)
 			s.direct = s.direct && ok && f.sub.direct
 		case f.sub != nil:
 			s.direct = s.direct && f.sub.direct
@@ -90,12 +90,34 @@ func compile(op *graphql.OperationContext, set ast.SelectionSet, t Type) *Select
 	return s
 }
 
+// unconditional reports whether no directive decides what of a set is asked.
+func unconditional(set ast.SelectionSet) bool {
+	for _, sel := range set {
+		switch sel := sel.(type) {
+		case *ast.Field:
+			if len(sel.Directives) > 0 {
+				return false
+			}
+		case *ast.InlineFragment:
+			if len(sel.Directives) > 0 || !unconditional(sel.SelectionSet) {
+				return false
+			}
+		case *ast.FragmentSpread:
+			if len(sel.Directives) > 0 || !unconditional(sel.Definition.SelectionSet) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // firstComments gives how many comments are asked for, if it is a first page
 // of a permitted size.
-func firstComments(op *graphql.OperationContext, f *ast.Field) (int, bool) {
+func (r *reading) firstComments(f *ast.Field) (int, bool) {
 	var first *int
 	for _, arg := range f.Arguments {
-		v, err := arg.Value.Value(op.Variables)
+		r.constant = r.constant && arg.Value.Kind != ast.Variable
+		v, err := arg.Value.Value(r.op.Variables)
 		if err != nil {
 			return 0, false
 		}

@@ -13,6 +13,8 @@ import (
 // Writer is a gqlgen extension that writes whole objects in one pass where
 // all that is asked of them has been loaded.
 type Writer struct {
+	Plans *Cache
+
 	buffers sync.Pool
 }
 
@@ -37,7 +39,7 @@ func (w *Writer) InterceptField(ctx context.Context, next graphql.Resolver) (any
 	if t == noType {
 		return res, nil
 	}
-	if m := w.write(ctx, Of(ctx, t), res); m != nil {
+	if m := w.write(ctx, w.Plans.Of(ctx, t), res); m != nil {
 		return m, nil
 	}
 	return res, nil

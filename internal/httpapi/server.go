@@ -81,8 +81,9 @@ func (s *Server) routes() http.Handler {
 // without gqlgen's handler package, which would bring transports along that
 // feedgate has no use for.
 func (s *Server) executor() *executor.Executor {
+	plans := &plan.Cache{}
 	schema := graph.NewExecutableSchema(graph.Config{
-		Resolvers: &resolvers.Root{Service: s.cfg.Service, Clock: s.cfg.Clock, Open: s.cfg.Dev},
+		Resolvers: &resolvers.Root{Service: s.cfg.Service, Clock: s.cfg.Clock, Plans: plans, Open: s.cfg.Dev},
 	})
 	exec := executor.New(schema)
 	exec.SetQueryCache(s.queries)
@@ -93,7 +94,7 @@ func (s *Server) executor() *executor.Executor {
 	exec.Use(limits{introspection: s.cfg.Dev})
 	exec.Use(session{service: s.cfg.Service, observe: s.cfg.Metrics.batch})
 	if !s.cfg.ViaGqlgen {
-		exec.Use(&plan.Writer{})
+		exec.Use(&plan.Writer{Plans: plans})
 	}
 	return exec
 }

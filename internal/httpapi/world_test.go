@@ -52,6 +52,7 @@ type world struct {
 	log    *logBook
 	faults faults
 	config httpapi.Config
+	rest   func() // stops what runs in the background
 
 	recordTrips, hotTrips atomic.Int64
 }
@@ -76,6 +77,10 @@ func newWorld(tb testing.TB, change ...func(*httpapi.Config)) *world {
 	w.must(w.svc.Start(ctx))
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = w.svc.Run(ctx) })
+	w.rest = func() {
+		cancel()
+		wg.Wait()
+	}
 	w.tokens, err = auth.New(secret, wallClock{})
 	w.must(err)
 	w.config = httpapi.Config{
@@ -91,8 +96,7 @@ func newWorld(tb testing.TB, change ...func(*httpapi.Config)) *world {
 	}
 	w.server = httpapi.New(w.config)
 	tb.Cleanup(func() {
-		cancel()
-		wg.Wait()
+		w.rest()
 		_ = w.hot.Close()
 		_ = w.record.Close(context.Background())
 		w.redis.Close()
