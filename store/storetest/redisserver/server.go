@@ -78,7 +78,7 @@ func start(tb testing.TB, cluster bool) *Server {
 				"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(s.busPort), "--cluster-node-timeout", "1000",
 				"--cluster-replica-validity-factor", "0", "--cluster-require-full-coverage", "no",
 				"--cluster-allow-replica-migration", "no",
-				"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0")
+				"--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
 		}
 		if err = s.run(tb); err == nil {
 			return s
