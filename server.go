@@ -187,6 +187,8 @@ type record interface {
 	feed.HeartbeatRecord
 	feed.ProcessRecord
 	feed.ImportRecord
+	feed.SeenRecord
+	feed.NoticeRecord
 	Close(ctx context.Context) error
 }
 
@@ -296,7 +298,7 @@ func (g *gateway) openService(ctx context.Context, settings feed.Settings) error
 		return err
 	}
 	g.service = feed.New(feed.Config{
-		Record: g.record, Hot: g.hot, Pulse: g.hot, Beats: g.record, Clock: systemClock{}, IDs: ids,
+		Record: g.record, Hot: g.hot, Pulse: g.hot, Beats: g.record, Seen: g.record, Notices: g.record, Clock: systemClock{}, IDs: ids,
 		Log: g.log, Settings: settings, Count: g.metrics.Event,
 	})
 	if err := g.service.Start(ctx); err != nil {

@@ -193,7 +193,7 @@ func TestRecordAloneGivesTheSameFeed(t *testing.T) {
 	}
 
 	alone := feed.New(feed.Config{
-		Record: w.record, Hot: brokenHot{}, Pulse: w.hot, Beats: w.record, Clock: wallClock{}, IDs: &countingIDs{}, Settings: w.set,
+		Record: w.record, Hot: brokenHot{}, Pulse: w.hot, Beats: w.record, Seen: w.record, Notices: w.record, Clock: wallClock{}, IDs: &countingIDs{}, Settings: w.set,
 	})
 	w.svc = alone
 	if got := pageAll(t, w, reader, 7); !slices.Equal(got, through) {
@@ -275,7 +275,7 @@ func TestDeleteHidesAlsoFromAReaderWhoIsFillingACache(t *testing.T) {
 			}
 		})
 		slow := feed.New(feed.Config{
-			Record: w.record, Pulse: w.hot, Beats: w.record, Clock: wallClock{}, IDs: &countingIDs{}, Settings: w.set,
+			Record: w.record, Pulse: w.hot, Beats: w.record, Seen: w.record, Notices: w.record, Clock: wallClock{}, IDs: &countingIDs{}, Settings: w.set,
 			Hot: hookedHot{Hot: w.hot, before: func(ops []feed.Op) {
 				for _, op := range ops {
 					switch op.(type) {

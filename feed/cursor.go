@@ -16,6 +16,7 @@ const (
 	CursorComments   CursorKind = 3
 	CursorFollowers  CursorKind = 4
 	CursorFollowees  CursorKind = 5
+	CursorNotices    CursorKind = 6
 )
 
 const (
@@ -40,28 +41,45 @@ func EncodeCursor(kind CursorKind, p Position, serverTime int64) string {
 // DecodeCursor reads the position of a cursor of this kind. BAD_USER_INPUT
 // (field "after") for anything else.
 func DecodeCursor(kind CursorKind, text string) (Position, error) {
-	bad := BadInput("after", "this is no cursor of this list: pass an endCursor or an edge's cursor that the same list returned")
+	m, err := DecodeMark(kind, "after", text)
+	return m.Position, err
+}
+
+// CursorMark is all that a cursor says: a position, and when (ms) its page was made.
+type CursorMark struct {
+	Position
+	ServerTime int64
+}
+
+// DecodeMark reads a cursor of this kind. BAD_USER_INPUT (with the field) for
+// anything else.
+func DecodeMark(kind CursorKind, field, text string) (CursorMark, error) {
+	bad := BadInput(field, "this is no cursor of this list: pass an endCursor or an edge's cursor that the same list returned")
 	if len(text) > maxCursor {
-		return Position{}, bad
+		return CursorMark{}, bad
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(b) < 2+cursorSum || b[0] != cursorVersion || b[1] != byte(kind) {
-		return Position{}, bad
+		return CursorMark{}, bad
 	}
 	body := b[:len(b)-cursorSum]
 	if binary.BigEndian.Uint32(b[len(body):]) != crc32.ChecksumIEEE(body) {
-		return Position{}, bad
+		return CursorMark{}, bad
 	}
 	rest := body[2:]
 	at, n := binary.Varint(rest)
 	if n <= 0 {
-		return Position{}, bad
+		return CursorMark{}, bad
 	}
 	id, m := binary.Uvarint(rest[n:])
 	if m <= 0 || id > 1<<63-1 {
-		return Position{}, bad
+		return CursorMark{}, bad
 	}
-	return Position{At: at, ID: ID(id)}, nil
+	made, k := binary.Varint(rest[n+m:])
+	if k <= 0 {
+		return CursorMark{}, bad
+	}
+	return CursorMark{Position: Position{At: at, ID: ID(id)}, ServerTime: made}, nil
 }
 
 // The bounds of a page.

@@ -7,22 +7,29 @@ import (
 
 // Like records that r likes a post; to like twice is once. NOT_FOUND.
 func (s *Service) Like(ctx context.Context, r *Reader, post ID) (*Post, error) {
-	return s.onStats(ctx, r, post, func(ctx context.Context) error {
-		_, err := s.record.Like(ctx, Like{User: r.id, Post: post, At: s.now(), Weight: 1})
-		return err
+	return s.onStats(ctx, r, post, func(ctx context.Context, p *Post) ([]GatewayEvent, error) {
+		if _, err := s.record.Like(ctx, Like{User: r.id, Post: post, At: s.now(), Weight: 1}); err != nil {
+			return nil, err
+		}
+		return s.notify(ctx, NoticeEdge{To: p.Author, Kind: NoticeLiked, Subject: post, Actor: r.id})
 	})
 }
 
 // Unlike takes a like back. NOT_FOUND for a post that r does not see.
 func (s *Service) Unlike(ctx context.Context, r *Reader, post ID) (*Post, error) {
-	return s.onStats(ctx, r, post, func(ctx context.Context) error {
-		_, err := s.record.Unlike(ctx, r.id, post)
-		return err
+	return s.onStats(ctx, r, post, func(ctx context.Context, p *Post) ([]GatewayEvent, error) {
+		if _, err := s.record.Unlike(ctx, r.id, post); err != nil {
+			return nil, err
+		}
+		return s.unnotify(ctx, NoticeEdge{To: p.Author, Kind: NoticeLiked, Subject: post, Actor: r.id})
 	})
 }
 
-// onStats carries out a write that changes the stats of a post that r sees.
-func (s *Service) onStats(ctx context.Context, r *Reader, post ID, write func(context.Context) error) (*Post, error) {
+// onStats carries out a write that changes the stats of a post that r sees, and
+// announces what it returns.
+func (s *Service) onStats(ctx context.Context, r *Reader, post ID,
+	write func(context.Context, *Post) ([]GatewayEvent, error),
+) (*Post, error) {
 	if _, err := s.RequireProfile(ctx, r); err != nil {
 		return nil, err
 	}
@@ -31,10 +38,16 @@ func (s *Service) onStats(ctx context.Context, r *Reader, post ID, write func(co
 		return nil, err
 	}
 	token := newToken()
+	var events []GatewayEvent
 	err = s.mutate(ctx, mutation{
-		hold:    []Op{&HoldDetails[Stats]{IDs: []ID{post}, Token: token}},
-		write:   write,
-		release: func(bool) []Op { return []Op{&ReleaseDetails[Stats]{IDs: []ID{post}, Token: token}} },
+		hold: []Op{&HoldDetails[Stats]{IDs: []ID{post}, Token: token}},
+		write: func(ctx context.Context) (err error) {
+			events, err = write(ctx, p)
+			return err
+		},
+		release: func(bool) []Op {
+			return []Op{&ReleaseDetails[Stats]{IDs: []ID{post}, Token: token}, &Announce{Events: events}}
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -66,11 +79,31 @@ func (s *Service) CommentOn(ctx context.Context, r *Reader, in NewComment) (*Com
 		return nil, err
 	}
 	c := &Comment{ID: id, Post: in.Post, Author: r.id, At: s.now(), Text: in.Text}
-	_, err = s.onStats(ctx, r, in.Post, func(ctx context.Context) error { return s.insertComment(ctx, c, in.ClientMutationID) })
+	_, err = s.onStats(ctx, r, in.Post, func(ctx context.Context, p *Post) ([]GatewayEvent, error) {
+		if err := s.insertComment(ctx, c, in.ClientMutationID); err != nil {
+			return nil, err
+		}
+		return s.notifyComment(ctx, p, c)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// notifyComment writes the notices to the post's author and to whom c mentions.
+func (s *Service) notifyComment(ctx context.Context, p *Post, c *Comment) ([]GatewayEvent, error) {
+	mentioned, err := s.mentions(ctx, c.Text)
+	if err != nil {
+		return nil, err
+	}
+	edges := []NoticeEdge{{To: p.Author, Kind: NoticeCommented, Subject: p.ID, Actor: c.Author}}
+	for _, id := range mentioned {
+		if id != p.Author {
+			edges = append(edges, NoticeEdge{To: id, Kind: NoticeMentioned, Subject: p.ID, Actor: c.Author})
+		}
+	}
+	return s.notify(ctx, edges...)
 }
 
 // insertComment writes c, or finds what an earlier try with the same client id wrote.

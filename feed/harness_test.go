@@ -99,7 +99,7 @@ func openWorld(tb testing.TB, set feed.Settings, url, path string) *world {
 		tb.Fatalf("redis.Open: %v", err)
 	}
 	w.svc = feed.New(feed.Config{
-		Record: w.record, Hot: w.hot, Pulse: w.hot, Beats: w.record, Clock: wallClock{}, IDs: &countingIDs{},
+		Record: w.record, Hot: w.hot, Pulse: w.hot, Beats: w.record, Seen: w.record, Notices: w.record, Clock: wallClock{}, IDs: &countingIDs{},
 		Log: log, Settings: set, Count: func(e feed.Event) { w.counter(e).Add(1) },
 	})
 	if err := w.svc.Start(ctx); err != nil {
@@ -185,12 +185,12 @@ func (w *world) quiet() {
 }
 
 // eventually polls until ok, for at most 30 seconds.
-func eventually(tb testing.TB, what string, ok func() bool) {
+func eventually(tb rapid.TB, what any, ok func() bool) {
 	tb.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(3 * time.Second)
 	for !ok() {
 		if time.Now().After(deadline) {
-			tb.Fatalf("waited in vain for %s", what)
+			tb.Fatalf("waited in vain for %v", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -39,6 +39,34 @@ func (s *Service) visiblePost(ctx context.Context, r *Reader, id ID) (*Post, err
 	return items[0].Post, nil
 }
 
+// Card returns a post with its original, stats and people, whoever asks:
+// callers have decided that it may be seen. NOT_FOUND.
+func (s *Service) Card(ctx context.Context, post ID) (*Page, error) {
+	v := view{rel: &Relations{}}
+	t := s.trip()
+	sc := &scan{s: s, t: t, v: v, stats: true}
+	batch, err := sc.hydrate(ctx, []Entry{{ID: post}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	items, err := sc.judge(ctx, batch, func(*Post) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	if items[0].Post == nil {
+		return nil, NotFound("post")
+	}
+	p := &Page{Items: items}
+	if err := s.prime(ctx, t, v, p, Want{Stats: true, Users: true, Comments: true}, false, nil); err != nil {
+		return nil, err
+	}
+	t.flush(ctx)
+	return p, nil
+}
+
+// Generation is the hot generation in force, as this process knows it.
+func (s *Service) Generation() int64 { return s.gen.Load() }
+
 // Users returns the users of the ids, at the same indexes; nil where one is
 // missing or hidden from r.
 func (s *Service) Users(ctx context.Context, r *Reader, ids []ID) ([]*User, error) {

@@ -98,6 +98,7 @@ type publishing struct {
 	token    Token
 	lane     Lane
 	outbox   HoldList
+	notices  []GatewayEvent
 	repeated bool // the post was on the record before
 }
 
@@ -168,10 +169,30 @@ func (p *publishing) insert(ctx context.Context) error {
 	inserted, err := p.s.record.InsertPost(ctx, *p.post, Duty{
 		Post: p.post.ID, Author: p.post.Author, At: stamp.At, Lane: p.lane, Until: p.s.now(), State: DeliveryPending,
 	})
-	if err != nil || inserted {
+	if err != nil {
 		return err
 	}
-	return p.resume(ctx, p.post.ID) // another try with the same client id was faster
+	if !inserted {
+		return p.resume(ctx, p.post.ID) // another try with the same client id was faster
+	}
+	return p.notify(ctx)
+}
+
+// notify writes the notices to whom the post mentions, and whose post it reposts.
+func (p *publishing) notify(ctx context.Context) error {
+	mentioned, err := p.s.mentions(ctx, p.post.Text)
+	if err != nil {
+		return err
+	}
+	edges := make([]NoticeEdge, 0, len(mentioned)+1)
+	if p.post.RepostOf != 0 {
+		edges = append(edges, NoticeEdge{To: p.post.OriginalAuthor, Kind: NoticeReposted, Subject: p.post.RepostOf, Actor: p.post.Author})
+	}
+	for _, id := range mentioned {
+		edges = append(edges, NoticeEdge{To: id, Kind: NoticeMentioned, Subject: p.post.ID, Actor: p.post.Author})
+	}
+	p.notices, err = p.s.notify(ctx, edges...)
+	return err
 }
 
 // release marks the author once more: a publish slower than the marks'
@@ -197,7 +218,8 @@ func (p *publishing) release(written bool) []Op {
 	}
 	return append(ops,
 		&TrimList{List: p.outbox.List, Keep: p.s.set.OutboxLength, Slack: p.s.set.OutboxLength / 2},
-		&Ring{Lane: p.lane, Post: p.post.ID})
+		&Ring{Lane: p.lane, Post: p.post.ID},
+		&Announce{Events: append(p.notices, published(p.post))})
 }
 
 // DeletePost deletes r's own post. It is hidden everywhere when this returns,
@@ -243,6 +265,7 @@ func (s *Service) DeletePost(ctx context.Context, r *Reader, id ID) error {
 				&ReleaseDetails[Post]{IDs: []ID{id}, Token: token, Gone: written},
 				&ReleaseDetails[Stats]{IDs: originals, Token: token},
 				&ReleaseDetails[UserCounts]{IDs: []ID{r.id}, Token: token},
+				&Announce{Events: []GatewayEvent{{Kind: EventDeleted, Post: id, Author: r.id}}},
 			}
 		},
 	})

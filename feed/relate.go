@@ -25,6 +25,7 @@ func (s *Service) Follow(ctx context.Context, r *Reader, of ID) (*User, error) {
 	counts := []ID{r.id, of}
 	take := min(followTake, s.set.InboxLength)
 	commit := &CommitList{List: inbox.List, Token: token}
+	var events []GatewayEvent
 	err = s.mutate(ctx, mutation{
 		hold: []Op{
 			inbox,
@@ -32,16 +33,23 @@ func (s *Service) Follow(ctx context.Context, r *Reader, of ID) (*User, error) {
 			&HoldDetails[UserCounts]{IDs: counts, Token: token},
 		},
 		write: func(ctx context.Context) error {
-			if _, err := s.record.Follow(ctx, Follow{Follower: r.id, Followee: of, At: s.now()}); err != nil {
+			at, err := s.followTime(ctx, of)
+			if err != nil {
 				return err
 			}
+			if _, err := s.record.Follow(ctx, Follow{Follower: r.id, Followee: of, At: at}); err != nil {
+				return err
+			}
+			events = []GatewayEvent{{Kind: EventRelated, User: r.id, Author: of, At: at}}
 			// Read after the follow is on the record: what is published from now on is pushed.
 			all, err := s.record.Entries(ctx, []ID{of}, Newest(), take+1)
 			if err != nil {
 				return err
 			}
 			commit.Entries, commit.Raise = keepNewest(all, take)
-			return nil
+			noticed, err := s.notify(ctx, NoticeEdge{To: of, Kind: NoticeFollowed, Actor: r.id})
+			events = append(events, noticed...)
+			return err
 		},
 		release: func(written bool) []Op {
 			if written {
@@ -52,6 +60,7 @@ func (s *Service) Follow(ctx context.Context, r *Reader, of ID) (*User, error) {
 				&ReleaseRelations{Users: []ID{r.id}, Token: token},
 				&ReleaseDetails[UserCounts]{IDs: counts, Token: token},
 				&TrimList{List: inbox.List, Keep: s.set.InboxLength, Slack: s.set.InboxSlack},
+				&Announce{Events: events},
 			}
 		},
 	})
@@ -62,24 +71,44 @@ func (s *Service) Follow(ctx context.Context, r *Reader, of ID) (*User, error) {
 	return user, nil
 }
 
+// followTime is the time of a follow that begins now: above that of every post
+// that the followee has published before, so that a red dot can tell old from new.
+func (s *Service) followTime(ctx context.Context, of ID) (int64, error) {
+	last, err := s.record.Entries(ctx, []ID{of}, Newest(), 1)
+	if err != nil {
+		return 0, err
+	}
+	at := s.now()
+	if len(last) > 0 {
+		at = max(at, last[0].At+1)
+	}
+	return at, nil
+}
+
 // Unfollow ends a follow; the followee's posts are out of r's feed when it
 // returns. To unfollow somebody who is not followed changes nothing.
 func (s *Service) Unfollow(ctx context.Context, r *Reader, of ID) (*User, error) {
 	token := newToken()
 	counts := []ID{r.id, of}
+	var events []GatewayEvent
 	return s.relate(ctx, r, of, mutation{
 		hold: []Op{
 			&HoldRelations{Users: []ID{r.id}, Token: token},
 			&HoldDetails[UserCounts]{IDs: counts, Token: token},
 		},
 		write: func(ctx context.Context) error {
-			_, err := s.record.Unfollow(ctx, r.id, of)
+			if _, err := s.record.Unfollow(ctx, r.id, of); err != nil {
+				return err
+			}
+			var err error
+			events, err = s.unnotify(ctx, NoticeEdge{To: of, Kind: NoticeFollowed, Actor: r.id})
 			return err
 		},
 		release: func(bool) []Op {
 			return []Op{
 				&ReleaseRelations{Users: []ID{r.id}, Token: token},
 				&ReleaseDetails[UserCounts]{IDs: counts, Token: token},
+				&Announce{Events: append(events, GatewayEvent{Kind: EventRelated, User: r.id})},
 			}
 		},
 	})
@@ -119,7 +148,13 @@ func (s *Service) bar(ctx context.Context, r *Reader, of ID, kind BarKind, add b
 			}
 			return err
 		},
-		release: func(bool) []Op { return []Op{&ReleaseRelations{Users: touched, Token: token}} },
+		release: func(bool) []Op {
+			events := make([]GatewayEvent, len(touched))
+			for i, id := range touched {
+				events[i] = GatewayEvent{Kind: EventRelated, User: id}
+			}
+			return []Op{&ReleaseRelations{Users: touched, Token: token}, &Announce{Events: events}}
+		},
 	})
 }
 

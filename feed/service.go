@@ -48,6 +48,8 @@ type Config struct {
 	Hot      Hot
 	Pulse    Pulse
 	Beats    HeartbeatRecord
+	Seen     SeenRecord
+	Notices  NoticeRecord
 	Clock    Clock
 	IDs      IDs
 	Kinds    *Kinds // nil: the kinds that feedgate knows
@@ -78,16 +80,18 @@ const (
 
 // Service answers for all feeds and carries out all mutations.
 type Service struct {
-	record Record
-	hot    Hot
-	pulse  Pulse
-	beats  HeartbeatRecord
-	clock  Clock
-	ids    IDs
-	kinds  *Kinds
-	log    *slog.Logger
-	set    Settings
-	count  func(Event)
+	record  Record
+	seenBy  SeenRecord
+	notices NoticeRecord
+	hot     Hot
+	pulse   Pulse
+	beats   HeartbeatRecord
+	clock   Clock
+	ids     IDs
+	kinds   *Kinds
+	log     *slog.Logger
+	set     Settings
+	count   func(Event)
 
 	gen  atomic.Int64
 	seen map[string]int64 // the last beat seen of each master; of Start and Run alone
@@ -100,7 +104,7 @@ type Service struct {
 // New makes a Service. Call Start before use, and Run beside it.
 func New(cfg Config) *Service {
 	s := &Service{
-		record: cfg.Record, hot: cfg.Hot, pulse: cfg.Pulse, beats: cfg.Beats,
+		record: cfg.Record, seenBy: cfg.Seen, notices: cfg.Notices, hot: cfg.Hot, pulse: cfg.Pulse, beats: cfg.Beats,
 		clock: cfg.Clock, ids: cfg.IDs, kinds: cfg.Kinds, log: cfg.Log, set: cfg.Settings, count: cfg.Count,
 		seen:    make(map[string]int64),
 		jobs:    make(chan job, jobQueue),

@@ -66,6 +66,8 @@ func (h *Hot) queueMark(b *batch, op feed.Op) bool {
 		h.fillMarks(b, op)
 	case *feed.Ring:
 		h.ring(b, op)
+	case *feed.Announce:
+		h.announce(b, op)
 	case *feed.TakeLease:
 		h.takeLease(b, op)
 	case *feed.DropLease:

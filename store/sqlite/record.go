@@ -32,6 +32,8 @@ var (
 	_ feed.HeartbeatRecord = (*Record)(nil)
 	_ feed.ProcessRecord   = (*Record)(nil)
 	_ feed.ImportRecord    = (*Record)(nil)
+	_ feed.SeenRecord      = (*Record)(nil)
+	_ feed.NoticeRecord    = (*Record)(nil)
 )
 
 // Record is the record in a SQLite file. It is safe for concurrent use.

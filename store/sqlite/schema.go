@@ -12,7 +12,7 @@ const applicationID = 0x66676174
 // migrations returns the steps from each schema version to the next; the
 // version is the number of steps done and stands in user_version.
 func migrations() []string {
-	return []string{schemaV1}
+	return []string{schemaV1, schemaV2}
 }
 
 const schemaV1 = `
@@ -128,6 +128,36 @@ CREATE TABLE processes (
 	owner  TEXT    NOT NULL,
 	until  INTEGER NOT NULL
 ) STRICT;
+`
+
+const schemaV2 = `
+CREATE TABLE seen (
+	user        INTEGER PRIMARY KEY,
+	position_at INTEGER NOT NULL DEFAULT 0,
+	position_id INTEGER NOT NULL DEFAULT 0,
+	at          INTEGER NOT NULL DEFAULT 0,
+	notices_at  INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE notices (
+	id      INTEGER PRIMARY KEY,
+	to_user INTEGER NOT NULL,
+	kind    TEXT    NOT NULL,
+	subject INTEGER NOT NULL,
+	at      INTEGER NOT NULL,
+	total   INTEGER NOT NULL DEFAULT 0,
+	actors  TEXT    NOT NULL DEFAULT '[]',
+	UNIQUE (to_user, kind, subject)
+) STRICT;
+CREATE INDEX notices_by_time ON notices (to_user, at, id);
+
+CREATE TABLE notice_actors (
+	notice INTEGER NOT NULL,
+	actor  INTEGER NOT NULL,
+	at     INTEGER NOT NULL,
+	PRIMARY KEY (notice, actor)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX notice_actors_by_time ON notice_actors (notice, at, actor);
 `
 
 // migrate brings the file to the newest schema, in one transaction.
