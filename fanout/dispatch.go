@@ -166,7 +166,7 @@ func (r *run) fill(ctx context.Context) error {
 	}
 	if r.cut == 1 && r.end {
 		t := r.pending[0]
-		err := r.w.push(ctx, t)
+		err := r.w.push(ctx, t, pieceOf(1))
 		if err == nil {
 			r.pending = nil
 			r.w.Hooks.TaskExecuted(r.l.name, len(t.Readers))
