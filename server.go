@@ -281,7 +281,7 @@ func (g *gateway) takeFolder(ctx context.Context, c config.Stores) error {
 			"or set FEEDGATE_REDIS_URL for both, so that they share a Redis as well", c.Data)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%w (choose another folder with -data)", err)
 	}
 	return g.push(ctx, "data folder", func(context.Context) error { return release() })
 }
