@@ -17,7 +17,7 @@ func TestTheScreenSaysWhatHoldsForTheRoleAndTheMode(t *testing.T) {
 	}{
 		"development": {
 			screen.Screen{Addr: "127.0.0.1:1", Reader: somebody, LastReader: 9, Development: true},
-			[]string{"http://127.0.0.1:1/playground", "X-Feedgate-User: 7", "others: 8 to 9", "curl", "Development mode"},
+			[]string{"http://127.0.0.1:1/playground?reader=7", "X-Feedgate-User: 7", "others: 8 to 9", "curl", "Development mode"},
 			nil,
 		},
 		"nobody": {
