@@ -112,13 +112,12 @@ func oneRoundTrip(s *hotSuite) {
 func scriptsForgotten(s *hotSuite) {
 	l := s.outbox()
 	users := []feed.ID{s.ids.Next(), s.ids.Next(), s.ids.Next()}
-	before := s.trips.Load()
 	s.back.ForgetScripts(s.t)
 	hold := &feed.HoldList{List: l, Token: "a"}
 	open := &feed.OpenList{List: s.outbox()}
 	marks, read := &feed.ReadMarks{Authors: users}, &feed.ReadRelations{User: users[0]}
 	s.do(read)
-	before = s.trips.Load()
+	before := s.trips.Load()
 	release := &feed.ReleaseRelations{Users: users, Token: "a"}
 	s.do(hold, release, &feed.HoldDetails[feed.Post]{IDs: users, Token: "a"}, open, marks, read)
 	equal(s, "round trips", s.trips.Load()-before, 2)
