@@ -39,10 +39,10 @@ func TestTasksThatTheQueueLostAreCutAgain(t *testing.T) {
 	for name, raise := range map[string]bool{"found out by waiting": false, "told by the generation": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, 5000, func(w *world) {
+			each(t, 500, func(w *world) {
 				t := w.t
-				author := w.author(5000)
-				w.activate(every(10, 5000)...)
+				author := w.author(500)
+				w.activate(every(2, 500)...)
 				var restarts atomic.Int64
 				var arrived <-chan feed.Entry
 				var open func()
@@ -65,7 +65,7 @@ func TestTasksThatTheQueueLostAreCutAgain(t *testing.T) {
 					w.check(err)
 				}
 				open()
-				w.wantDone(post.ID, 5000)
+				w.wantDone(post.ID, 500)
 				p.end()
 				if restarts.Load() == 0 {
 					t.Error("the duty was not started over")
@@ -78,9 +78,9 @@ func TestTasksThatTheQueueLostAreCutAgain(t *testing.T) {
 func TestAnOutageOfRedisDelaysAFanOutOnly(t *testing.T) {
 	t.Parallel()
 	server := redisserver.Start(t)
-	w := newWorld(t, server.URL(), 3000)
-	large, small := w.author(3000), w.author(10)
-	w.activate(every(10, 3000)...)
+	w := newWorld(t, server.URL(), 300)
+	large, small := w.author(300), w.author(10)
+	w.activate(every(2, 300)...)
 	var arrived <-chan feed.Entry
 	var open func()
 	w.start(func(c *fanout.Config) { arrived, open = gated(c, anyPost) })
@@ -96,7 +96,7 @@ func TestAnOutageOfRedisDelaysAFanOutOnly(t *testing.T) {
 		return slices.ContainsFunc(due, func(d feed.Duty) bool { return d.Op > 1 })
 	})
 	server.Restart(t)
-	w.wantDone(posts[0].ID, 3000)
+	w.wantDone(posts[0].ID, 300)
 	w.wantDone(posts[1].ID, 10)
 	w.untilNobodyIsInFlight()
 }
@@ -104,9 +104,9 @@ func TestAnOutageOfRedisDelaysAFanOutOnly(t *testing.T) {
 func TestTheLossOfAClusterNodeDelaysAFanOutOnly(t *testing.T) {
 	t.Parallel()
 	cluster := redisserver.StartCluster(t)
-	w := newWorld(t, cluster.URL(), 5000)
-	large, small := w.author(5000), w.author(10)
-	w.activate(every(10, 5000)...)
+	w := newWorld(t, cluster.URL(), 500)
+	large, small := w.author(500), w.author(10)
+	w.activate(every(2, 500)...)
 	var arrived <-chan feed.Entry
 	var open func()
 	w.start(func(c *fanout.Config) { arrived, open = gated(c, anyPost) })
@@ -119,7 +119,7 @@ func TestTheLossOfAClusterNodeDelaysAFanOutOnly(t *testing.T) {
 	cluster.Nodes[lost].Kill(t)
 	open()
 	cluster.AwaitFailover(t, key, lost)
-	w.wantDone(posts[0].ID, 5000)
+	w.wantDone(posts[0].ID, 500)
 	w.wantDone(posts[1].ID, 10)
 	w.untilNobodyIsInFlight()
 }
@@ -167,10 +167,10 @@ func TestSaturatedWorkersLoseNothing(t *testing.T) {
 
 func TestATaskThatFailsForAWhileIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	each(t, 2000, func(w *world) {
+	each(t, 200, func(w *world) {
 		t := w.t
-		author := w.author(2000)
-		w.activate(every(10, 2000)...)
+		author := w.author(200)
+		w.activate(every(2, 200)...)
 		var failures, retried atomic.Int64
 		failures.Store(2)
 		p := w.start(func(c *fanout.Config) {
@@ -183,12 +183,12 @@ func TestATaskThatFailsForAWhileIsTriedAgain(t *testing.T) {
 			}
 		})
 		post := w.publish(author, feed.LaneBulk)
-		w.wantDone(post.ID, 2000)
+		w.wantDone(post.ID, 200)
 		p.end()
 		if retried.Load() < 2 {
 			t.Errorf("%d retries were counted, want at least 2", retried.Load())
 		}
-		for r, inbox := range w.inboxes(every(10, 2000)) {
+		for r, inbox := range w.inboxes(every(2, 200)) {
 			if len(inbox.Entries) != 1 {
 				t.Fatalf("reader %d has %v", r, inbox.Entries)
 			}
@@ -198,16 +198,16 @@ func TestATaskThatFailsForAWhileIsTriedAgain(t *testing.T) {
 
 func TestAStoreTooSlowForAWholeTaskGetsItInPieces(t *testing.T) {
 	t.Parallel()
-	each(t, 1200, func(w *world) {
-		author := w.author(1200) // everybody counts as active
+	each(t, 150, func(w *world) {
+		author := w.author(150) // everybody counts as active
 		w.start(func(c *fanout.Config) {
 			c.Inboxes.(*wire).push = func(_ context.Context, _ feed.Entry, to []feed.ID) error {
-				if len(to) > 300 {
+				if len(to) > 70 {
 					return context.DeadlineExceeded
 				}
 				return nil
 			}
 		})
-		w.wantDone(w.publish(author, feed.LaneBulk).ID, 1200)
+		w.wantDone(w.publish(author, feed.LaneBulk).ID, 150)
 	})
 }

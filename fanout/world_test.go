@@ -277,7 +277,8 @@ type process struct {
 
 func settings() fanout.Settings {
 	return fanout.Settings{
-		Poll: 100 * time.Millisecond, Visibility: time.Second, Deliver: 3 * time.Second,
+		TaskSize: 100,
+		Poll:     100 * time.Millisecond, Visibility: time.Second, Deliver: 3 * time.Second,
 		Lease: time.Second, SaveEvery: 50 * time.Millisecond, StallAfter: 2500 * time.Millisecond,
 		ReplayAfter: 10 * time.Minute, SweepEvery: 50 * time.Millisecond, RetireAfter: 300 * time.Millisecond,
 		RecountEvery: time.Hour, PruneSpread: time.Hour,
