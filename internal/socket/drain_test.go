@@ -55,7 +55,7 @@ func TestDrainClosesEverySocketSpreadOverTime(t *testing.T) {
 		if late < 15 || late > 35 {
 			t.Errorf("%d of %d ended in the second half, want about half", late, n)
 		}
-		if listeners, _ := w.hub.count(); listeners != 0 || w.counts.closedBy(websocket.CloseServiceRestart) != n {
+		if listeners, _ := w.hub.Count(); listeners != 0 || w.counts.closedBy(websocket.CloseServiceRestart) != n {
 			t.Errorf("%d listeners, closes %v", listeners, w.counts.closed)
 		}
 		if err := w.transport.Drain(t.Context()); err != nil {

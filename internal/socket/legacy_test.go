@@ -27,7 +27,7 @@ func TestLegacyOperations(t *testing.T) {
 		c.want(`{"id":"3","type":"data","payload":{"data":{"state":0}}}`)
 		c.send(`{"id":"3","type":"stop"}`)
 		synctest.Wait()
-		if n, _ := w.hub.count(); n != 0 {
+		if n, _ := w.hub.Count(); n != 0 {
 			t.Errorf("%d listeners after stop", n)
 		}
 		c.send(`{"type":"connection_terminate"}`)
@@ -43,10 +43,10 @@ func TestLegacyStartReplacesAnOperationOfTheSameName(t *testing.T) {
 		c.send(`{"id":"1","type":"start","payload":{"query":"subscription { again: state }"}}`)
 		c.want(`{"id":"1","type":"data","payload":{"data":{"again":0}}}`)
 		synctest.Wait()
-		if n, _ := w.hub.count(); n != 1 {
+		if n, _ := w.hub.Count(); n != 1 {
 			t.Errorf("%d listeners, want 1", n)
 		}
-		w.hub.publish(1)
+		w.hub.Publish(1)
 		c.want(`{"id":"1","type":"data","payload":{"data":{"again":1}}}`)
 	})
 }

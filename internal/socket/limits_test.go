@@ -113,7 +113,7 @@ func TestLatestStateWinsForASlowReader(t *testing.T) {
 			c.want(`{"id":"a","type":"next","payload":{"data":{"state":0}}}`)
 		}
 		for i := 1; i <= 1000; i++ {
-			w.hub.publish(i)
+			w.hub.Publish(i)
 			quick.want(fmt.Sprintf(`{"id":"a","type":"next","payload":{"data":{"state":%d}}}`, i))
 		}
 		// The pipe holds nothing, so that the first state is being written and the
@@ -131,7 +131,7 @@ func TestClientThatStopsReadingIsCut(t *testing.T) {
 			time.Sleep(tick)
 		}
 		wantAbout(t, "the end", began, 10*time.Second)
-		if n, _ := w.hub.count(); n != 0 || w.counts.slow != 1 {
+		if n, _ := w.hub.Count(); n != 0 || w.counts.slow != 1 {
 			t.Errorf("%d listeners, %d slow closes", n, w.counts.slow)
 		}
 	})

@@ -21,14 +21,14 @@ func TestSubscriptionGivesStatesUntilItIsCompleted(t *testing.T) {
 		c := w.connected(t, hello)
 		c.send(`{"id":"a","type":"subscribe","payload":{"query":"subscription { state }"}}`)
 		c.want(`{"id":"a","type":"next","payload":{"data":{"state":0}}}`)
-		w.hub.publish(7)
+		w.hub.Publish(7)
 		c.want(`{"id":"a","type":"next","payload":{"data":{"state":7}}}`)
 		c.send(`{"id":"a","type":"complete"}`)
 		synctest.Wait()
-		if n, _ := w.hub.count(); n != 0 {
+		if n, _ := w.hub.Count(); n != 0 {
 			t.Errorf("%d listeners after complete", n)
 		}
-		w.hub.publish(8)
+		w.hub.Publish(8)
 		c.send(`{"id":"a","type":"subscribe","payload":{"query":"subscription { s: state }"}}`)
 		c.want(`{"id":"a","type":"next","payload":{"data":{"s":8}}}`)
 	})

@@ -47,7 +47,7 @@ func TestClientThatNeverAnswersIsCutWithinTwoIntervals(t *testing.T) {
 			t.Errorf("cut after %v, want at most %v", took, 2*interval)
 		}
 		synctest.Wait()
-		if n, _ := w.hub.count(); n != 0 || w.counts.closedBy(1006) != 1 {
+		if n, _ := w.hub.Count(); n != 0 || w.counts.closedBy(1006) != 1 {
 			t.Errorf("%d listeners, closes %v", n, w.counts.closed)
 		}
 	})
@@ -109,7 +109,7 @@ func TestTokenThatExpiresEndsOperationsAndCloses(t *testing.T) {
 		c.wantClose(4403, "token expired")
 		wantAbout(t, "the end", began, 10*time.Minute)
 		synctest.Wait()
-		if n, _ := w.hub.count(); n != 0 {
+		if n, _ := w.hub.Count(); n != 0 {
 			t.Errorf("%d listeners are left", n)
 		}
 	})
@@ -142,7 +142,7 @@ func TestClientThatClosesIsAnsweredWithItsCode(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		synctest.Wait()
-		if n, _ := w.hub.count(); n != 0 || w.counts.closedBy(4499) != 1 {
+		if n, _ := w.hub.Count(); n != 0 || w.counts.closedBy(4499) != 1 {
 			t.Errorf("%d listeners, closes %v", n, w.counts.closed)
 		}
 	})

@@ -15,50 +15,9 @@ import (
 	"github.com/gorilla/websocket"
 
 	"feedgate/feed"
+	"feedgate/internal/operation/operationtest"
 	"feedgate/internal/socket"
 )
-
-type wall struct{}
-
-func (wall) Now() time.Time { return time.Now() }
-
-// pipes is a network within the process, so that tests can run in a bubble with
-// a clock of its own.
-type pipes struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), done: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.done) })
-	return nil
-}
-
-func (*pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.conns <- there:
-		return here, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
 
 // counts are metrics that can be looked at.
 type counts struct {
@@ -90,7 +49,7 @@ func (c *counts) closedBy(code int) (n int) {
 
 // world is a server with its transport.
 type world struct {
-	hub       *hub
+	hub       *operationtest.Hub
 	counts    *counts
 	transport *socket.Transport
 	dialer    *websocket.Dialer
@@ -130,15 +89,15 @@ func auth(ctx context.Context, payload json.RawMessage) (context.Context, time.T
 		}
 		expires = time.Now().Add(d)
 	}
-	return context.WithValue(ctx, whoKey{}, p.User), expires, nil
+	return context.WithValue(ctx, operationtest.WhoKey{}, p.User), expires, nil
 }
 
 // newWorld starts a server, on pipes unless listener is given.
 func newWorld(tb testing.TB, listener net.Listener, change func(*socket.Config)) *world {
 	tb.Helper()
-	w := &world{hub: newHub(), counts: newCounts(), dialer: &websocket.Dialer{}}
+	w := &world{hub: operationtest.NewHub(), counts: newCounts(), dialer: &websocket.Dialer{}}
 	cfg := socket.Config{
-		Clock: wall{}, Log: slog.New(slog.DiscardHandler), Auth: auth, Metrics: w.counts,
+		Clock: operationtest.Wall{}, Log: slog.New(slog.DiscardHandler), Auth: auth, Metrics: w.counts,
 		Allow: func(r *http.Request) bool {
 			return !strings.Contains(r.Header.Get("Origin"), "evil") && r.Host != "evil"
 		},
@@ -148,7 +107,7 @@ func newWorld(tb testing.TB, listener net.Listener, change func(*socket.Config))
 		change(&cfg)
 	}
 	w.transport = socket.New(cfg)
-	exec := newExecutor(w.hub, pad)
+	exec := operationtest.NewExecutor(w.hub, pad)
 	ctx, cancel := context.WithCancel(context.Background())
 	w.cancel = cancel
 	w.server = &http.Server{ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -161,8 +120,8 @@ func newWorld(tb testing.TB, listener net.Listener, change func(*socket.Config))
 		w.transport.Do(rw, r, exec)
 	})}
 	if listener == nil {
-		p := newPipes()
-		w.dialer.NetDialContext, listener = p.dial, p
+		p := operationtest.NewPipes()
+		w.dialer.NetDialContext, listener = p.Dial, p
 		w.url = "ws://feedgate/graphql"
 	} else {
 		w.url = "ws://" + listener.Addr().String() + "/graphql"

@@ -1,4 +1,6 @@
-package socket_test
+// Package operationtest is a small schema that is carried out by hand, and a
+// network within the process, for the tests of transports.
+package operationtest
 
 import (
 	"context"
@@ -23,20 +25,21 @@ type Mutation { publish(n: Int!): Int! }
 type Subscription { state: Int!  countTo(n: Int!): Int!  broken: Int!  panic: Int! }
 `
 
-// hub is where subscriptions to state get their states from: each has place
+// Hub is where subscriptions to state get their states from: each has place
 // for one, and a newer one replaces it.
-type hub struct {
+type Hub struct {
 	mu        sync.Mutex
 	listeners map[chan int]struct{}
 	changed   chan struct{} // closed and replaced when somebody comes or goes
 	last      int
 }
 
-func newHub() *hub {
-	return &hub{listeners: make(map[chan int]struct{}), changed: make(chan struct{})}
+// NewHub makes a Hub.
+func NewHub() *Hub {
+	return &Hub{listeners: make(map[chan int]struct{}), changed: make(chan struct{})}
 }
 
-func (h *hub) listen(ctx context.Context) <-chan int {
+func (h *Hub) listen(ctx context.Context) <-chan int {
 	ch := make(chan int, 1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -52,12 +55,13 @@ func (h *hub) listen(ctx context.Context) <-chan int {
 	return ch
 }
 
-func (h *hub) signal() {
+func (h *Hub) signal() {
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
 
-func (h *hub) publish(n int) {
+// Publish gives everybody a new state.
+func (h *Hub) Publish(n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last = n
@@ -70,8 +74,8 @@ func (h *hub) publish(n int) {
 	}
 }
 
-// count gives the number of listeners, and a channel that says when it changes.
-func (h *hub) count() (int, <-chan struct{}) {
+// Count gives the number of listeners, and a channel that says when it changes.
+func (h *Hub) Count() (int, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.listeners), h.changed
@@ -79,12 +83,13 @@ func (h *hub) count() (int, <-chan struct{}) {
 
 // schema is carried out by hand: what is tested stands before it.
 type schema struct {
-	hub *hub
+	hub *Hub
 	doc *ast.Schema
 	pad string // makes each state long
 }
 
-type whoKey struct{}
+// WhoKey is the context key of what the query who answers.
+type WhoKey struct{}
 
 func (s *schema) Schema() *ast.Schema { return s.doc }
 
@@ -99,7 +104,7 @@ func (s *schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	switch op.Operation.Operation {
 	case ast.Mutation:
 		n, _ := args["n"].(int64)
-		s.hub.publish(int(n))
+		s.hub.Publish(int(n))
 		return graphql.OneShot(result(field.Alias, n))
 	case ast.Subscription:
 		return s.subscribe(ctx, field, args)
@@ -113,7 +118,7 @@ func (s *schema) Exec(ctx context.Context) graphql.ResponseHandler {
 			return nil
 		}
 	case "who":
-		who, _ := ctx.Value(whoKey{}).(string)
+		who, _ := ctx.Value(WhoKey{}).(string)
 		return graphql.OneShot(result(field.Alias, who))
 	}
 	return graphql.OneShot(result(field.Alias, "world"))
@@ -164,7 +169,9 @@ func result(name string, value any) *graphql.Response {
 	return &graphql.Response{Data: text}
 }
 
-func newExecutor(h *hub, pad string) *executor.Executor {
+// NewExecutor makes an executor of the schema, whose errors look like
+// feedgate's. Pad is JSON that follows each state, to make it long.
+func NewExecutor(h *Hub, pad string) *executor.Executor {
 	exec := executor.New(&schema{hub: h, pad: pad, doc: gqlparser.MustLoadSchema(&ast.Source{Input: sdl})})
 	exec.SetErrorPresenter(func(_ context.Context, err error) *gqlerror.Error {
 		shown := &gqlerror.Error{Message: "something went wrong", Extensions: map[string]any{"code": feed.CodeInternal}}
