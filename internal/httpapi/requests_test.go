@@ -186,7 +186,7 @@ func TestQueriesThatAreTooMuch(t *testing.T) {
 		"many directives":       {"{ viewer " + strings.Repeat("@a ", 15_000) + "{ id } }", "TOO_COMPLEX"},
 		"60 KB of one field":    {"{ viewer { " + strings.Repeat("id ", 20_000) + "} }", "TOO_COMPLEX"},
 		"2,000 of one field":    {"{ viewer { " + strings.Repeat("id ", 1_980) + "} }", "TOO_COMPLEX"},
-		"hidden repetition":     {"{ viewer { ... { " + strings.Repeat("id ", 4) + "} ... on User { id id } } }", "TOO_COMPLEX"},
+		"hidden repetition":     {"{ viewer { ... { " + strings.Repeat("id ", 4) + "} ... on User { " + strings.Repeat("id ", 2) + "} } }", "TOO_COMPLEX"},
 		"repeated fragments":    {"{ viewer { " + strings.Repeat("...a ", 500) + "} } fragment a on User { id }", "TOO_COMPLEX"},
 		"repeats in fragments":  {"{ viewer { ...a } } fragment a on User { " + strings.Repeat("id ", 1_900) + "}", "TOO_COMPLEX"},
 		"500 aliases":           {"{" + aliases.String() + "}", "TOO_COMPLEX"},
@@ -272,10 +272,9 @@ func TestSuggestionsAreForDevelopmentOnly(t *testing.T) {
 func TestManyDifferentQueriesDoNotFillTheMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	ann := w.person("ann")
 	for i := range 10_000 {
-		q := fmt.Sprintf(`{ viewer { id a%d: handle name bio createdAt } }`, i)
-		if a := w.as(ann, q, nil); a.status != http.StatusOK {
+		q := fmt.Sprintf(`{ a%d: __typename %s }`, i, strings.Repeat(" ", 100))
+		if a := w.as(0, q, nil); a.status != http.StatusOK {
 			t.Fatalf("got %d %s", a.status, a.text)
 		}
 	}
