@@ -26,12 +26,12 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:forbidigo // main has the first context
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	if err != nil {
 		slog.New(slog.NewTextHandler(os.Stderr, nil)).Error("ferret stops", slog.Any("error", err))
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // main alone ends the process
 	}
 }
 

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
@@ -132,6 +133,6 @@ func (r *Record) Comments(ctx context.Context, post feed.ID, above feed.Position
 	if err != nil {
 		return nil, unavailable("Comments", err)
 	}
-	all := append(same, later...)
+	all := slices.Concat(same, later)
 	return comments(all[:min(limit, len(all))]), nil
 }

@@ -85,8 +85,10 @@ func (r *Record) whyNot(ctx context.Context, post feed.ID, conflict string) erro
 // SaveDuty implements [feed.DutyRecord].
 func (r *Record) SaveDuty(ctx context.Context, d feed.Duty) error {
 	fields := []bson.E{
-		{Key: "delivery.mark", Value: d.Mark}, {Key: "delivery.total", Value: d.Total},
-		{Key: "delivery.delivered", Value: d.Delivered}, {Key: "delivery.state", Value: d.State},
+		{Key: "delivery.mark", Value: d.Mark},
+		{Key: "delivery.total", Value: d.Total},
+		{Key: "delivery.delivered", Value: d.Delivered},
+		{Key: "delivery.state", Value: d.State},
 	}
 	var change bson.D
 	if d.State == feed.DeliveryDone {

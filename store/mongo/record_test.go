@@ -23,7 +23,7 @@ import (
 // server is what the tests run against, or why there is none.
 var (
 	server    *mongoserver.Server
-	noServer  error
+	errServer error
 	databases atomic.Int64
 )
 
@@ -33,9 +33,9 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	server, noServer = mongoserver.Start(context.Background())
-	if noServer != nil && !errors.Is(noServer, mongoserver.ErrSkipped) {
-		fmt.Fprintln(os.Stderr, "start a MongoDB server:", noServer)
+	server, errServer = mongoserver.Start(context.Background())
+	if errServer != nil && !errors.Is(errServer, mongoserver.ErrSkipped) {
+		fmt.Fprintln(os.Stderr, "start a MongoDB server:", errServer)
 		return 1
 	}
 	code := m.Run()
@@ -55,8 +55,8 @@ func run(m *testing.M) int {
 // need skips a test when there is no server.
 func need(t *testing.T) {
 	t.Helper()
-	if noServer != nil {
-		t.Skip(noServer)
+	if errServer != nil {
+		t.Skip(errServer)
 	}
 }
 

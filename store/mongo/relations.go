@@ -192,7 +192,7 @@ func (r *Record) followees(ctx context.Context, user feed.ID, below feed.Positio
 	err := together(
 		read(&same, bson.E{Key: "at", Value: below.At}, bson.E{Key: "followee", Value: bson.D{{Key: "$lt", Value: below.ID}}}),
 		read(&older, bson.E{Key: "at", Value: bson.D{{Key: "$lt", Value: below.At}}}))
-	all := append(same, older...)
+	all := slices.Concat(same, older)
 	return all[:min(limit, len(all))], err
 }
 

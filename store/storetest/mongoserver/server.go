@@ -28,7 +28,7 @@ const Skipped = "SKIPPED: no MongoDB; set FEEDGATE_TEST_MONGO=1 to build and sta
 	"or to a mongodb:// URL to use that server"
 
 // ErrSkipped is the error of Start when the tests are to be skipped.
-var ErrSkipped = errors.New(Skipped) //nolint:gochecknoglobals // a sentinel error
+var ErrSkipped = errors.New(Skipped)
 
 // Server is a server that tests may use.
 type Server struct {
