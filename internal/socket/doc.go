@@ -4,7 +4,7 @@
 //
 // # One socket
 //
-//	            ┌────────── reader (the HTTP handler's goroutine)
+//	            ┌────────── reader
 //	client ────►│  init, subscribe, complete, ping
 //	            └──────┬───────────────────────────────────────────
 //	                   ▼ one goroutine for each operation

@@ -84,11 +84,3 @@ func TestDrainCutsWhatDoesNotGoInTime(t *testing.T) {
 		}
 	})
 }
-
-func TestEndOfTheServersContextClosesSockets(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
-		c := w.connected(t, hello)
-		w.cancel()
-		c.wantClose(websocket.CloseGoingAway, "going away")
-	})
-}

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,7 +33,9 @@ type socket struct {
 
 	// The reader's own.
 	lane    *lane
+	take    func(message) // what it does with a message now
 	release func()
+	lost    error // why it cannot read on; nil if it panicked
 
 	mu         sync.Mutex
 	operations map[string]*run // those that clients may name
@@ -82,35 +83,8 @@ func newSocket(t *Transport, ws *websocket.Conn, exec graphql.GraphExecutor, hea
 	return s
 }
 
-// serve runs a socket until it is closed.
-func (t *Transport) serve(ctx context.Context, s *socket) {
-	stop := context.AfterFunc(ctx, func() { s.close(websocket.CloseGoingAway, "the server is going away", "") })
-	ctx, s.cancel = context.WithCancel(ctx)
-	err := errBroken
-	defer func() {
-		stop()
-		t.tearDown(ctx, s, err)
-	}()
-	known := s.open(ctx)
-	t.cfg.Metrics.Opened(s.ws.Subprotocol())
-	now := t.cfg.Clock.Now()
-	s.due.initBy = now.Add(t.cfg.InitTimeout)
-	t.wheel.add(s, s.due.initBy)
-	if t.list(s) {
-		s.closeAt(now)
-	}
-	if !known {
-		s.close(codeSubprotocol, "Subprotocol not acceptable", "")
-	}
-	err = s.readAll(ctx)
-}
-
-// errBroken is why a socket ends whose reader panicked.
-var errBroken = errors.New("reader broke off")
-
-// open prepares the connection. It reports whether the client speaks a
-// protocol that there is.
-func (s *socket) open(ctx context.Context) (known bool) {
+// open prepares the connection, and lets the wheel watch it.
+func (s *socket) open(ctx context.Context) {
 	if tcp, ok := s.raw.(interface{ SetWriteBuffer(bytes int) error }); ok {
 		if err := tcp.SetWriteBuffer(s.t.cfg.SendBuffer); err != nil {
 			s.t.cfg.Log.LogAttrs(ctx, slog.LevelDebug, "socket keeps its send buffer", slog.Any("error", err))
@@ -123,58 +97,76 @@ func (s *socket) open(ctx context.Context) (known bool) {
 	})
 	s.ws.SetCloseHandler(func(int, string) error { return nil }) // ended answers
 	s.protocol = protocol(s.ws.Subprotocol())
-	return s.protocol == modern || s.protocol == legacy
+	s.t.cfg.Metrics.Opened(s.ws.Subprotocol())
+	ctx, s.cancel = context.WithCancel(ctx)
+	s.take = func(m message) { s.greet(ctx, m) }
+	now := s.t.cfg.Clock.Now()
+	s.due.initBy = now.Add(s.t.cfg.InitTimeout)
+	s.t.wheel.add(s, s.due.initBy)
+	if s.t.list(s) {
+		s.closeAt(now)
+	}
+	if s.protocol != modern && s.protocol != legacy {
+		s.close(codeSubprotocol, "Subprotocol not acceptable", "")
+	}
+}
+
+// serve is the reader. It waits with as few and as small frames as it can, so
+// that an idle socket's stack shrinks to 4 KiB: what is deep stands in received
+// and tearDown.
+func (s *socket) serve() {
+	defer s.tearDown()
+	for s.readOne() {
+		continue
+	}
+}
+
+func (s *socket) readOne() bool {
+	format, r, err := s.ws.NextReader()
+	return s.received(format, r, err)
 }
 
 // tearDown waits for all that the socket has started.
-func (t *Transport) tearDown(ctx context.Context, s *socket, err error) {
-	code := s.ended(err)
-	s.running.Wait()
-	if err := s.ws.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		t.cfg.Log.LogAttrs(ctx, slog.LevelDebug, "socket closed badly", slog.Any("error", err))
+func (s *socket) tearDown() {
+	if v := recover(); v != nil {
+		s.t.logPanic("socket reader panicked", v)
 	}
-	t.wheel.remove(s)
-	t.unlist(s)
+	code := s.ended(s.lost)
+	s.running.Wait()
+	_ = s.ws.Close() // what it says, the reader or the writer has heard
+	s.t.wheel.remove(s)
+	s.t.unlist(s)
 	if s.release != nil {
 		s.release()
 	}
-	t.cfg.Metrics.Closed(code)
+	s.t.cfg.Metrics.Closed(code)
+	s.t.leave()
 }
 
-// readAll reads until the connection ends, and does what messages ask for.
-func (s *socket) readAll(ctx context.Context) error {
-	inner, err := s.greet(ctx)
-	for err == nil {
-		var m message
-		if m, err = s.next(); err == nil {
-			s.handle(inner, m)
-		}
+// received does what a message asks for. False: nothing more can be read. What
+// comes while the socket is being closed is of no interest.
+func (s *socket) received(format int, r io.Reader, err error) bool {
+	if err != nil {
+		s.lost = err
+		return false
 	}
-	return err
-}
-
-// next waits for a message. What comes while the socket is being closed is of
-// no interest.
-func (s *socket) next() (message, error) {
-	for {
-		format, r, err := s.ws.NextReader()
-		if err != nil {
-			return message{}, err
-		}
-		s.heard.Store(true)
-		if s.isLeaving() {
-			continue
-		}
-		m, err := s.read(r)
-		switch {
-		case errors.Is(err, io.ErrShortBuffer):
-			s.close(websocket.CloseMessageTooBig, "a message is too long", feed.CodeTooComplex)
-		case errors.Is(err, errMessage), format != websocket.TextMessage && err == nil:
-			s.invalid()
-		default:
-			return m, err
-		}
+	s.heard.Store(true)
+	if s.isLeaving() {
+		return true
 	}
+	m, err := s.read(r)
+	switch {
+	case errors.Is(err, io.ErrShortBuffer):
+		s.close(websocket.CloseMessageTooBig, "a message is too long", feed.CodeTooComplex)
+	case errors.Is(err, errMessage), err == nil && format != websocket.TextMessage:
+		s.invalid()
+	case err != nil:
+		s.lost = err
+		return false
+	default:
+		s.take(m)
+	}
+	return true
 }
 
 // read reads one message.
@@ -189,28 +181,21 @@ func (s *socket) read(r io.Reader) (message, error) {
 
 func (s *socket) invalid() { s.close(codeBadRequest, "Invalid message received", feed.CodeBadInput) }
 
-// greet waits until the client has said who it is, and gives the context of
-// its operations.
-func (s *socket) greet(ctx context.Context) (context.Context, error) {
-	for {
-		m, err := s.next()
-		if err != nil {
-			return nil, err
+// greet takes messages until the client has said who it is.
+func (s *socket) greet(ctx context.Context, m message) {
+	switch s.protocol.kindOf(m.Type) {
+	case initiate:
+		if inner, ok := s.initiate(ctx, m); ok {
+			s.take = func(m message) { s.handle(inner, m) }
 		}
-		switch s.protocol.kindOf(m.Type) {
-		case initiate:
-			if inner, ok := s.initiate(ctx, m); ok {
-				return inner, nil
-			}
-		case subscribe:
-			s.close(codeUnauthorized, "Unauthorized", feed.CodeUnauthenticated)
-		default:
-			s.handle(ctx, m)
-		}
+	case subscribe:
+		s.close(codeUnauthorized, "Unauthorized", feed.CodeUnauthenticated)
+	default:
+		s.handle(ctx, m)
 	}
 }
 
-// handle does what a message asks for.
+// handle does what a message asks for, once it is known who sends it.
 func (s *socket) handle(ctx context.Context, m message) {
 	switch s.protocol.kindOf(m.Type) {
 	case initiate:
@@ -284,8 +269,7 @@ func (t *Transport) pingEvery() time.Duration {
 func (s *socket) admit(ctx context.Context, payload json.RawMessage) (inner context.Context, expires time.Time, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.t.cfg.Log.LogAttrs(ctx, slog.LevelError, "socket authentication panicked",
-				slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+			s.t.logPanic("socket authentication panicked", v)
 			err = &feed.Error{Code: feed.CodeInternal, Text: "something went wrong inside feedgate"}
 		}
 	}()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -107,8 +108,10 @@ type Transport struct {
 
 var _ graphql.Transport = (*Transport)(nil)
 
-// writeBuffer is the size of the pooled buffers that frames are made in.
-const writeBuffer = 2 << 10
+const (
+	readBuffer  = 1 << 10 // that each socket has
+	writeBuffer = 2 << 10 // those pooled, that frames are made in
+)
 
 // New makes a Transport. It owns no goroutine while no socket is open.
 func New(cfg Config) *Transport {
@@ -120,11 +123,11 @@ func New(cfg Config) *Transport {
 		empty:   make(chan struct{}),
 		upgrader: websocket.Upgrader{
 			HandshakeTimeout: cfg.WriteTimeout,
-			// Frames are read into the buffer that the request was read with.
-			WriteBufferSize: writeBuffer,
-			WriteBufferPool: new(sync.Pool),
-			Subprotocols:    []string{string(modern), string(legacy)},
-			CheckOrigin:     cfg.Allow,
+			ReadBufferSize:   readBuffer,
+			WriteBufferSize:  writeBuffer,
+			WriteBufferPool:  new(sync.Pool),
+			Subprotocols:     []string{string(modern), string(legacy)},
+			CheckOrigin:      cfg.Allow,
 			Error: func(w http.ResponseWriter, _ *http.Request, status int, _ error) {
 				refuse(w, status)
 			},
@@ -135,21 +138,28 @@ func New(cfg Config) *Transport {
 // Supports accepts requests to become a WebSocket.
 func (t *Transport) Supports(r *http.Request) bool { return websocket.IsWebSocketUpgrade(r) }
 
-// Do makes a socket of a request, and serves it until it is closed. When the
-// request's context ends the socket is closed with 1001, so that this context
-// must not have the deadline of an ordinary request.
+// Do makes a socket of a request and returns; the socket goes on with a
+// goroutine of its own. That of the handler would keep net/http's buffers, the
+// request and a deep stack alive as long as the socket, some 14 KiB. The socket
+// has the values of the request's context, not its end.
 func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	if !t.enter() {
 		w.Header().Set("Retry-After", "1")
 		refuse(w, http.StatusServiceUnavailable)
 		return
 	}
-	defer t.leave()
 	ws, err := t.upgrader.Upgrade(w, r, nil)
-	if err != nil {
-		return // the upgrader has answered
+	if err != nil { // the upgrader has answered
+		t.leave()
+		return
 	}
-	t.serve(r.Context(), newSocket(t, ws, exec, r.Header))
+	s := newSocket(t, ws, exec, r.Header)
+	s.open(context.WithoutCancel(r.Context()))
+	go s.serve()
+}
+
+func (t *Transport) logPanic(text string, value any) {
+	t.cfg.Log.Error(text, slog.Any("panic", value), slog.String("stack", string(debug.Stack())))
 }
 
 // refuse answers a request that does not become a socket.

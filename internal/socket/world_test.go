@@ -54,9 +54,7 @@ type world struct {
 	transport *socket.Transport
 	dialer    *websocket.Dialer
 	server    *http.Server
-	ended     sync.WaitGroup
 	url       string
-	cancel    context.CancelFunc // of the server's context
 }
 
 // auth takes {"user": "45"}; "expires" is a duration from now.
@@ -95,6 +93,12 @@ func auth(ctx context.Context, payload json.RawMessage) (context.Context, time.T
 // newWorld starts a server, on pipes unless listener is given.
 func newWorld(tb testing.TB, listener net.Listener, change func(*socket.Config)) *world {
 	tb.Helper()
+	return newPaddedWorld(tb, listener, "", change)
+}
+
+// newPaddedWorld makes states as long as the padding.
+func newPaddedWorld(tb testing.TB, listener net.Listener, pad string, change func(*socket.Config)) *world {
+	tb.Helper()
 	w := &world{hub: operationtest.NewHub(), counts: newCounts(), dialer: &websocket.Dialer{}}
 	cfg := socket.Config{
 		Clock: operationtest.Wall{}, Log: slog.New(slog.DiscardHandler), Auth: auth, Metrics: w.counts,
@@ -102,17 +106,12 @@ func newWorld(tb testing.TB, listener net.Listener, change func(*socket.Config))
 			return !strings.Contains(r.Header.Get("Origin"), "evil") && r.Host != "evil"
 		},
 	}
-	pad := ""
 	if change != nil {
 		change(&cfg)
 	}
 	w.transport = socket.New(cfg)
 	exec := operationtest.NewExecutor(w.hub, pad)
-	ctx, cancel := context.WithCancel(context.Background())
-	w.cancel = cancel
-	w.server = &http.Server{ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w.ended.Add(1)
-		defer w.ended.Done()
+	w.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if !w.transport.Supports(r) {
 			rw.WriteHeader(http.StatusTeapot)
 			return
@@ -138,8 +137,6 @@ func newWorld(tb testing.TB, listener net.Listener, change func(*socket.Config))
 			tb.Errorf("close: %v", err)
 		}
 		<-served
-		cancel()
-		w.ended.Wait()
 		if n := w.transport.Open(); n != 0 {
 			tb.Errorf("%d sockets are left", n)
 		}
