@@ -333,7 +333,7 @@ func (g *gateway) handler(c *config.Serve) (http.Handler, error) {
 		Dev: c.Development(), Timeout: c.Timeout,
 		Ready: map[string]func(context.Context) error{
 			"record": func(ctx context.Context) error { _, err := g.record.Generation(ctx); return err },
-			"redis":  func(ctx context.Context) error { _, err := g.hot.Beat(ctx, 0); return err },
+			"redis":  func(ctx context.Context) error { _, err := g.hot.Beat(ctx, 0, nil); return err },
 		},
 	}
 	if c.Auth.Set() {
