@@ -283,7 +283,7 @@ func (g *gateway) takeFolder(ctx context.Context, c config.Stores) error {
 			"or set FEEDGATE_REDIS_URL for both, so that they share a Redis as well", c.Data)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%w (choose another folder with -data)", err)
 	}
 	return g.push(ctx, "data folder", func(context.Context) error { return release() })
 }
@@ -335,7 +335,7 @@ func (g *gateway) handler(c *config.Serve) (http.Handler, error) {
 		Dev: c.Development(), Timeout: c.Timeout,
 		Ready: map[string]func(context.Context) error{
 			"record": func(ctx context.Context) error { _, err := g.record.Generation(ctx); return err },
-			"redis":  func(ctx context.Context) error { _, err := g.hot.Beat(ctx, 0); return err },
+			"redis":  func(ctx context.Context) error { _, err := g.hot.Beat(ctx, 0, nil); return err },
 		},
 	}
 	if c.Auth.Set() {

@@ -166,7 +166,7 @@ func (r *run) fill(ctx context.Context) error {
 	}
 	if r.cut == 1 && r.end {
 		t := r.pending[0]
-		err := r.w.push(ctx, t)
+		err := r.w.push(ctx, t, pieceOf(1))
 		if err == nil {
 			r.pending = nil
 			r.w.Hooks.TaskExecuted(r.l.name, len(t.Readers))
@@ -193,13 +193,13 @@ func (r *run) fill(ctx context.Context) error {
 
 // cutMore cuts the next tasks, if there is room for them.
 func (r *run) cutMore(ctx context.Context) error {
-	limit := TaskSize + 1 // enough to see whether one task will do
+	limit := r.w.TaskSize + 1 // enough to see whether one task will do
 	if r.cut > 0 {
 		room := int64(r.w.Outstanding) - (r.cut - r.fold.acked())
 		if r.end || room < min(int64(r.w.CutBatch), int64(r.w.Outstanding)) {
 			return nil
 		}
-		limit = int(min(room, int64(r.w.CutBatch))) * TaskSize
+		limit = int(min(room, int64(r.w.CutBatch))) * r.w.TaskSize
 	} else if r.end {
 		return nil
 	}
@@ -209,9 +209,9 @@ func (r *run) cutMore(ctx context.Context) error {
 	}
 	r.end = len(ids) < limit
 	if r.cut == 0 && !r.end {
-		ids = ids[:TaskSize]
+		ids = ids[:r.w.TaskSize]
 	}
-	for part := range slices.Chunk(ids, TaskSize) {
+	for part := range slices.Chunk(ids, r.w.TaskSize) {
 		r.append(part)
 	}
 	if r.cut == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 
 	"feedgate/feed"
 )
@@ -46,7 +47,7 @@ func (w *Workers) handle(ctx context.Context, l *lane, claimed []Claimed) error 
 			failed = errors.Join(failed, w.bury(ctx, l, c))
 			continue
 		}
-		if err := w.push(ctx, c.Task); err != nil {
+		if err := w.push(ctx, c.Task, pieceOf(c.Tries)); err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
@@ -79,21 +80,36 @@ func (w *Workers) bury(ctx context.Context, l *lane, c Claimed) error {
 	return nil
 }
 
+// pieceOf is how many readers get a post in one round trip at the n-th try: a
+// store too slow for a whole task is asked for less each time.
+func pieceOf(tries int64) int {
+	return max((TaskSize+1)>>(2*min(max(tries-1, 0), 4)), 50)
+}
+
 // push puts the post of a task into the inboxes of its active readers; the
 // author gets it with the first task. It may be repeated at will: an inbox
-// holds a post once. It is not cut short when ctx ends, but has a limit of its
-// own.
-func (w *Workers) push(ctx context.Context, t Task) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Deliver)
-	defer cancel()
+// holds a post once. It is not cut short when ctx ends, but each piece has a
+// time limit of its own.
+func (w *Workers) push(ctx context.Context, t Task, piece int) error {
 	readers := t.Readers
 	if t.Number == 0 {
 		readers = append(make([]feed.ID, 0, len(readers)+1), readers...)
 		readers = append(readers, t.Author)
 	}
+	for part := range slices.Chunk(readers, piece) {
+		if err := w.pushPiece(ctx, feed.Entry{At: t.At, ID: t.Post}, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Workers) pushPiece(ctx context.Context, e feed.Entry, readers []feed.ID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Deliver)
+	defer cancel()
 	active, err := w.Inboxes.Active(ctx, readers)
 	if err != nil || len(active) == 0 {
 		return err
 	}
-	return w.Inboxes.Push(ctx, feed.Entry{At: t.At, ID: t.Post}, active, w.InboxLength, w.InboxSlack)
+	return w.Inboxes.Push(ctx, e, active, w.InboxLength, w.InboxSlack)
 }

@@ -20,6 +20,7 @@ type Settings struct {
 	Small LaneSettings // 8 dispatches, 2 executors
 	Bulk  LaneSettings // 4 dispatches, 4 executors
 
+	TaskSize    int           // followers in a task, at most and by default [TaskSize]
 	Outstanding int           // tasks of one duty that are cut and not acknowledged; 64
 	CutBatch    int           // tasks cut from one read of the record; 8
 	ClaimLimit  int           // tasks that an executor claims at once; 4
@@ -60,6 +61,7 @@ func (s Settings) withDefaults() Settings {
 			Dispatches: max(2, cmp.Or(s.Bulk.Dispatches, 4)),
 			Executors:  cmp.Or(s.Bulk.Executors, 4),
 		},
+		TaskSize:     min(cmp.Or(s.TaskSize, TaskSize), TaskSize),
 		Outstanding:  cmp.Or(s.Outstanding, 64),
 		CutBatch:     cmp.Or(s.CutBatch, 8),
 		ClaimLimit:   cmp.Or(s.ClaimLimit, 4),

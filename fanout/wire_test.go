@@ -23,6 +23,7 @@ type wire struct {
 	kill   context.CancelFunc
 	fuse   atomic.Int64 // calls left
 	after  bool         // the last call is still done, its answer lost
+	added  atomic.Int64 // tasks appended to the queue
 
 	// Optional changes of what the real thing does.
 	push func(ctx context.Context, e feed.Entry, readers []feed.ID) error // before each push; an error is its result
@@ -98,6 +99,7 @@ func (w *wire) Bells(ctx context.Context, lane feed.Lane, limit int, wait time.D
 }
 
 func (w *wire) AddTasks(ctx context.Context, lane feed.Lane, tasks []fanout.Task) error {
+	defer w.added.Add(int64(len(tasks)))
 	return w.call(func() error { return w.hot.AddTasks(ctx, lane, tasks) })
 }
 

@@ -80,7 +80,7 @@ func (s *Service) beat(ctx context.Context) error {
 		now = max(now, seen+1) // a beat rises even when a clock steps back
 	}
 	// Masters that answered are looked at even when others did not.
-	before, beatErr := s.pulse.Beat(ctx, now)
+	before, beatErr := s.pulse.Beat(ctx, now, s.seen)
 	turnedBack := false
 	for name, was := range before {
 		if was < s.seen[name] {
@@ -92,7 +92,7 @@ func (s *Service) beat(ctx context.Context) error {
 	if turnedBack {
 		gen, err := s.record.RaiseGeneration(ctx, s.gen.Load())
 		if err != nil {
-			return err // s.seen stays, so the next beat tries again
+			return err // s.seen stays, and so does the beat: the next one tries again
 		}
 		s.count(EventGenerationRaised)
 		s.useGeneration(gen)

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"fmt"
 	"sync"
 )
 
@@ -137,10 +138,16 @@ func (s *Service) prime(ctx context.Context, t *trip, v view, p *Page, want Want
 	var errLiked, errReposted error
 	posts := p.postIDs()
 	if want.Liked && v.reader != 0 && len(posts) > 0 {
-		wg.Go(func() { p.Liked, errLiked = s.likedAmong(ctx, v.reader, posts) })
+		wg.Go(guarded(&errLiked, func() (err error) {
+			p.Liked, err = s.likedAmong(ctx, v.reader, posts)
+			return err
+		}))
 	}
 	if want.Reposted && v.reader != 0 && len(posts) > 0 {
-		wg.Go(func() { p.Reposted, errReposted = s.repostedAmong(ctx, v.reader, posts) })
+		wg.Go(guarded(&errReposted, func() (err error) {
+			p.Reposted, err = s.repostedAmong(ctx, v.reader, posts)
+			return err
+		}))
 	}
 	err := s.primeUsers(ctx, t, v, p, want, cold, own)
 	wg.Wait()
@@ -150,6 +157,19 @@ func (s *Service) prime(ctx context.Context, t *trip, v view, p *Page, want Want
 		}
 	}
 	return nil
+}
+
+// guarded runs f for a goroutine: a panic in it becomes an error instead of the
+// process' end.
+func guarded(err *error, f func() error) func() {
+	return func() {
+		defer func() {
+			if r := recover(); r != nil {
+				*err = &Error{Code: CodeInternal, Text: "something went wrong here", Cause: fmt.Errorf("panic: %v", r)}
+			}
+		}()
+		*err = f()
+	}
 }
 
 func (s *Service) likedAmong(ctx context.Context, reader ID, posts []ID) (IDSet, error) {

@@ -98,16 +98,13 @@ func (q query) FollowFeed(ctx context.Context, first *int, after *string) (*mode
 		return nil, err
 	}
 	need := q.needs(ctx, plan.FollowFeedConnection)
-	p, err := q.Service.FollowFeed(ctx, reader(ctx), n, below, want(need))
+	c, since, err := q.connection(ctx, list{feed.CursorFollowFeed, after, func(w feed.Want) (*feed.Page, error) {
+		return q.Service.FollowFeed(ctx, reader(ctx), n, below, w)
+	}}, need)
 	if err != nil {
 		return nil, err
 	}
-	c := &model.FollowFeedConnection{
-		PostConnection: q.connection(ctx, feed.CursorFollowFeed, p, need, after),
-		Since:          p.CompleteSince,
-	}
-	c.Bind()
-	return c, nil
+	return model.NewFollowFeed(c, since), nil
 }
 
 // userByID gives nil for a person whom the reader can't see.

@@ -2,6 +2,8 @@ package resolvers
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -41,26 +43,52 @@ func (r *Root) shelf(ctx context.Context) *model.Shelf {
 	}
 }
 
-// connection makes a connection of a page that was primed with need.
-func (r *Root) connection(ctx context.Context, kind feed.CursorKind, p *feed.Page, need model.Part, after *string) model.PostConnection {
+// list says which list of posts to read a page of.
+type list struct {
+	kind  feed.CursorKind
+	after *string
+	read  func(feed.Want) (*feed.Page, error)
+}
+
+// connection reads a page of posts with what the query needs of them. When a
+// part of that cannot be loaded, the page is read without, and each part is
+// tried by itself: what is broken then is null, and the page stands.
+func (r *Root) connection(ctx context.Context, l list, need model.Part) (*model.PostConnection, int64, error) {
+	now := r.now()
+	p, err := l.read(want(need))
+	broken := err != nil && feed.CodeOf(err) == feed.CodeUnavailable && need&pageParts != 0 && ctx.Err() == nil
+	if broken {
+		p, err = l.read(feed.Want{})
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	c := &model.PostConnection{Page: model.Page{
+		Kind: l.kind, ServerTime: now, After: l.after != nil,
+		HasNext: p.HasNext, End: p.End, HasEnd: p.HasEnd,
+	}}
+	if broken {
+		c.Posts = r.loadPosts(ctx, p.Items, need)
+	} else {
+		c.Posts = posts(p.Items, r.primed(ctx, p, need))
+	}
+	return c, p.CompleteSince, nil
+}
+
+// primed gives the shelf of a page that was read with what it needs, and loads
+// the little that a page does not bring.
+func (r *Root) primed(ctx context.Context, p *feed.Page, need model.Part) *model.Shelf {
 	shelf := r.shelf(ctx)
 	shelf.Users, shelf.Counts = p.Users, p.UserCounts
 	shelf.Liked, shelf.Reposted = p.Liked, p.Reposted
 	shelf.Loaded = need & pageParts
-	l := &load{Root: r, shelf: shelf, need: need &^ pageParts, set: loaders.From(ctx), alone: alone(ctx)}
-	if l.need != 0 {
+	if rest := need &^ pageParts; rest != 0 {
+		l := &load{Root: r, shelf: shelf, need: rest, set: loaders.From(ctx), alone: alone(ctx)}
 		l.relations(ctx)
 		l.people(ctx, keys(p.Users))
 		l.wg.Wait()
 	}
-	return model.PostConnection{
-		Page: model.Page{
-			Kind: kind, ServerTime: shelf.ServerTime, After: after != nil,
-			HasNext: p.HasNext, End: p.End, HasEnd: p.HasEnd,
-		},
-		Posts: posts(p.Items, shelf),
-		Shelf: shelf,
-	}
+	return shelf
 }
 
 // posts makes the edges of a page, and all their posts in one piece of memory.
@@ -121,16 +149,26 @@ func (l *load) run(part model.Part, f func() error) {
 		return
 	}
 	l.wg.Go(func() {
-		if err := f(); err != nil {
-			l.mu.Lock()
-			defer l.mu.Unlock()
+		err := guarded(f)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if err != nil {
 			l.shelf.Fail(part, err)
 			return
 		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
 		l.shelf.Loaded |= part
 	})
+}
+
+// guarded makes an error of a panic, which gqlgen could not catch in another
+// goroutine than its own.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return f()
 }
 
 // many loads values one of two ways, see [loaders.Loader].
@@ -218,13 +256,21 @@ func (l *load) opinions(ctx context.Context, ids []feed.ID) {
 // showPosts makes posts of single items, with what the query needs of them.
 // An item without a post gives nil.
 func (r *Root) showPosts(ctx context.Context, items []feed.Item, need model.Part) []*model.Post {
+	edges := r.loadPosts(ctx, items, need)
+	shown := make([]*model.Post, len(edges))
+	for i := range edges {
+		shown[i] = edges[i].Post
+	}
+	return shown
+}
+
+// loadPosts makes edges of items and loads what the query needs of their posts.
+func (r *Root) loadPosts(ctx context.Context, items []feed.Item, need model.Part) []model.PostEdge {
 	shelf := r.shelf(ctx)
 	edges := posts(items, shelf)
-	shown := make([]*model.Post, len(edges))
 	var all []*model.Post
 	var ids, people []feed.ID
 	for i := range edges {
-		shown[i] = edges[i].Post
 		for p := edges[i].Post; p != nil; p = p.Original {
 			all = append(all, p)
 			ids = append(ids, p.Data.ID)
@@ -250,7 +296,7 @@ func (r *Root) showPosts(ctx context.Context, items []feed.Item, need model.Part
 	for _, p := range all {
 		p.Stats = stats[p.Data.ID]
 	}
-	return shown
+	return edges
 }
 
 // stats loads the stats of posts into the map that it returns, which is

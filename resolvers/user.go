@@ -17,13 +17,13 @@ func (r user) Posts(ctx context.Context, u *model.User, first *int, after *strin
 		return nil, err
 	}
 	need := r.needs(ctx, plan.PostConnection)
-	p, err := r.Service.UserPosts(ctx, reader(ctx), u.Data.ID, n, below, want(need))
+	c, _, err := r.connection(ctx, list{feed.CursorPosts, after, func(w feed.Want) (*feed.Page, error) {
+		return r.Service.UserPosts(ctx, reader(ctx), u.Data.ID, n, below, w)
+	}}, need)
 	if err != nil {
 		return nil, err
 	}
-	c := r.connection(ctx, feed.CursorPosts, p, need, after)
-	c.Bind()
-	return &c, nil
+	return c, nil
 }
 
 // Followers reads a page of those who follow a person.

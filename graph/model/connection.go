@@ -40,22 +40,18 @@ type PageInfo struct {
 // PostConnection is a page of posts.
 type PostConnection struct {
 	Page  Page
-	Posts []PostEdge
-	Shelf *Shelf
-}
-
-// Bind ties the edges to the page, wherever it has come to lie in memory: their
-// cursors are made from it.
-func (c *PostConnection) Bind() {
-	for i := range c.Posts {
-		c.Posts[i].Page = &c.Page
-	}
+	Posts []PostEdge // Page of each is set by Edges
 }
 
 // FollowFeedConnection is a page of the follow feed.
 type FollowFeedConnection struct {
-	PostConnection
+	*PostConnection
 	Since int64 // ms; 0 for none
+}
+
+// NewFollowFeed makes a page of the follow feed of a page of posts.
+func NewFollowFeed(c *PostConnection, since int64) *FollowFeedConnection {
+	return &FollowFeedConnection{PostConnection: c, Since: since}
 }
 
 // CompleteSince gives from when on the hot data hold the feed complete; nil
@@ -75,7 +71,12 @@ type PostEdge struct {
 }
 
 // Edges gives the posts with their cursors.
-func (c *PostConnection) Edges() []PostEdge { return c.Posts }
+func (c *PostConnection) Edges() []PostEdge {
+	for i := range c.Posts {
+		c.Posts[i].Page = &c.Page
+	}
+	return c.Posts
+}
 
 // Nodes gives the posts alone.
 func (c *PostConnection) Nodes() []*Post {

@@ -46,7 +46,7 @@ func (c *Cache) Of(ctx context.Context, t Type) *Selection {
 
 // alone reports whether a field was not merged with others of its name: which
 // ones are may depend on variables.
-func alone(f *graphql.CollectedField) bool { return len(f.Selections) == len(f.Field.SelectionSet) }
+func alone(f *graphql.CollectedField) bool { return len(f.Selections) == len(f.SelectionSet) }
 
 func (c *Cache) add(key cacheKey, s *Selection, fields int) {
 	c.mu.Lock()

@@ -9,21 +9,23 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"feedgate/graph"
 	"feedgate/graph/model"
 )
 
-// asked gives the context of a query's first root field.
-func asked(t *testing.T, query string, vars map[string]any) context.Context {
+// parsed gives a query that is valid in the schema.
+func parsed(t *testing.T, query string) *ast.QueryDocument {
 	t.Helper()
-	doc, errs := gqlparser.LoadQuery(graph.NewExecutableSchema(graph.Config{}).Schema(), query)
+	doc, errs := gqlparser.LoadQueryWithRules(graph.NewExecutableSchema(graph.Config{}).Schema(), query, rules.NewDefaultRules())
 	if errs != nil {
 		t.Fatal(errs)
 	}
-	return rooted(t, doc, vars)
+	return doc
 }
 
+// rooted gives the context of a query's last root field.
 func rooted(t *testing.T, doc *ast.QueryDocument, vars map[string]any) context.Context {
 	t.Helper()
 	op := &graphql.OperationContext{Doc: doc, Operation: doc.Operations[0], Variables: vars}
@@ -49,7 +51,7 @@ func TestNeedsAreFoundWhereverTheyStand(t *testing.T) {
 		{`{ followFeed { nodes { comments { edges { node { author { viewerFollows followsViewer } } } } } } }`, model.PartStats | model.PartComments | model.PartUsers | model.PartRelations | model.PartFollowsMe},
 		{`{ followFeed { nodes { id @skip(if: true) likeCount @skip(if: true) author @include(if: false) { handle } } } }`, 0},
 	} {
-		if got := (&Cache{}).Of(asked(t, c.query, nil), FollowFeedConnection).Need; got != c.want {
+		if got := (&Cache{}).Of(rooted(t, parsed(t, c.query), nil), FollowFeedConnection).Need; got != c.want {
 			t.Errorf("%s: needs %#x, want %#x", c.query, got, c.want)
 		}
 	}
@@ -57,7 +59,6 @@ func TestNeedsAreFoundWhereverTheyStand(t *testing.T) {
 
 func TestOnlyWhatDependsOnNoVariableIsCached(t *testing.T) {
 	t.Parallel()
-	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
 	for _, c := range []struct {
 		query  string
 		cached bool
@@ -69,10 +70,7 @@ func TestOnlyWhatDependsOnNoVariableIsCached(t *testing.T) {
 		{`query($x: Boolean!, $n: Int) { followFeed(first: $n) { nodes { comments(first: $n) { nodes { text } } } } }`, false},
 		{`query($x: Boolean!, $n: Int) { followFeed(first: $n) { nodes { id } } ... @include(if: $x) { followFeed(first: $n) { nodes { likeCount } } } }`, false},
 	} {
-		doc, errs := gqlparser.LoadQuery(schema, strings.Replace(c.query, "{ followFeed", "{ __typename @skip(if: $x) followFeed", 1))
-		if errs != nil {
-			t.Fatal(errs)
-		}
+		doc := parsed(t, strings.Replace(c.query, "{ followFeed", "{ __typename @skip(if: $x) followFeed", 1))
 		cache := &Cache{}
 		var got []string
 		for _, x := range []bool{true, false, true} {
@@ -91,13 +89,9 @@ func TestOnlyWhatDependsOnNoVariableIsCached(t *testing.T) {
 
 func TestTheCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
 	cache := &Cache{}
 	for i := range 3_000 {
-		doc, errs := gqlparser.LoadQuery(schema, fmt.Sprintf(`{ followFeed { nodes { a%d: id text kind topics likeCount commentCount repostCount publishedAt attributes viewerHasLiked viewerHasReposted author { id handle name bio } } } }`, i))
-		if errs != nil {
-			t.Fatal(errs)
-		}
+		doc := parsed(t, fmt.Sprintf(`{ followFeed { nodes { a%d: id text kind topics likeCount commentCount repostCount publishedAt attributes viewerHasLiked viewerHasReposted author { id handle name bio } } } }`, i))
 		cache.Of(rooted(t, doc, nil), FollowFeedConnection)
 		if cache.fields > maxCached {
 			t.Fatalf("%d fields are kept, want at most %d", cache.fields, maxCached)

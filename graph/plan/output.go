@@ -82,7 +82,7 @@ func (o *output) followFeed(s *Selection, c *model.FollowFeedConnection) {
 		f := &s.fields[i]
 		o.begin(i, f)
 		if f.op != opCompleteSince {
-			o.postsField(s, f, &c.PostConnection)
+			o.postsField(s, f, c.PostConnection)
 			continue
 		}
 		if since := c.CompleteSince(); since != nil {
@@ -107,7 +107,7 @@ func (o *output) postsField(s *Selection, f *field, c *model.PostConnection) {
 	case opTypename:
 		o.str(s.Type.name())
 	case opEdges:
-		o.list(len(c.Posts), func(i int) { o.postEdge(f.sub, &c.Posts[i]) })
+		o.list(len(c.Posts), func(i int) { o.postEdge(f.sub, &c.Page, &c.Posts[i]) })
 	case opNodes:
 		o.list(len(c.Posts), func(i int) {
 			if c.Posts[i].Post == nil {
@@ -127,7 +127,7 @@ func (o *output) postsField(s *Selection, f *field, c *model.PostConnection) {
 	}
 }
 
-func (o *output) postEdge(s *Selection, e *model.PostEdge) {
+func (o *output) postEdge(s *Selection, p *model.Page, e *model.PostEdge) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		o.begin(i, f)
@@ -135,7 +135,7 @@ func (o *output) postEdge(s *Selection, e *model.PostEdge) {
 		case f.op == opTypename:
 			o.str(s.Type.name())
 		case f.op == opCursor:
-			o.cursor(e.Page, e.At)
+			o.cursor(p, e.At)
 		case f.op == opNode && e.Post != nil:
 			o.post(f.sub, e.Post)
 		default:

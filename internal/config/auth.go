@@ -19,7 +19,7 @@ func (a *Auth) Set() bool { return a.Secret != "" }
 func addAuth(s *Set, c *Auth) {
 	s.Group("Who may read and write")
 	s.String(&c.Secret, "auth-secret", "SECRET", "",
-		"The secret that signs tokens (HS256), at least 32 bytes; \"feedgate token\" makes some. "+
+		"The secret that signs tokens (HS256), at least 32 bytes; \"feedgate token\" makes them. "+
 			"Better in the variable: other users of the machine can see flags. "+
 			"Without it, on a loopback address, the server is in development mode and believes the header X-Feedgate-User.",
 		checkSecret)

@@ -26,16 +26,16 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:forbidigo // main has the first context
+	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	if err != nil {
 		slog.New(slog.NewTextHandler(os.Stderr, nil)).Error("ferret stops", slog.Any("error", err))
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // main alone ends the process
 	}
 }
 
-func run(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("ferret", flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:0", "loopback `address` to listen on; port 0 takes a free one")
 	data := flags.String("data", "", "`folder` of the databases; a temporary one, removed at the end, if empty")
@@ -58,11 +58,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) 
 		stop()
 	}()
 
+	source := url.URL{
+		Scheme: "file", Opaque: strings.TrimSuffix(*data, "/") + "/",
+		RawQuery: "_pragma=synchronous(off)", // what a test writes need not outlive the machine
+	}
 	backend, err := ferretdb.New(&ferretdb.Config{
 		Listener:  ferretdb.ListenerConfig{TCP: "127.0.0.1:0"},
-		Logger:    slog.New(slog.DiscardHandler),
+		Logger:    slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 		Handler:   "sqlite",
-		SQLiteURL: (&url.URL{Scheme: "file", Opaque: strings.TrimSuffix(*data, "/") + "/"}).String(),
+		SQLiteURL: source.String(),
 	})
 	if err != nil {
 		return fmt.Errorf("set FerretDB up: %w", err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 // FerretDB reads the documents of an update and then writes them, without a
 // transaction, so that updates at the same time can be lost. MongoDB changes
 // each document atomically. The turnstile makes up for that: it stands before
-// FerretDB and lets one command through at a time.
+// FerretDB and lets one command that may write through at a time.
 
 // longestMessage bounds one message of MongoDB's wire protocol, in bytes.
 const longestMessage = 48_000_000 + 16*1024
@@ -47,6 +48,26 @@ func serve(ctx context.Context, front net.Listener, backend string) error {
 	}
 }
 
+// reads tells whether a command of MongoDB's wire protocol only reads. What it
+// does not know may write.
+func reads(command []byte) bool {
+	const opMsg, body = 2013, 0
+	if len(command) < 27 || binary.LittleEndian.Uint32(command[12:]) != opMsg {
+		return true // the greeting of an older protocol
+	}
+	// After head and flags comes a section: its kind, the document's length, its
+	// first element's type and its name, which is the command's.
+	if command[20] != body {
+		return false
+	}
+	name, _, _ := bytes.Cut(command[26:], []byte{0})
+	switch string(name) {
+	case "hello", "isMaster", "ismaster", "ping", "find", "getMore", "count", "distinct", "aggregate", "endSessions":
+		return true
+	}
+	return false
+}
+
 // pass lets one command and its answer through.
 func pass(turn *sync.Mutex, client, server net.Conn) error {
 	command, err := message(client)
@@ -62,8 +83,10 @@ func pass(turn *sync.Mutex, client, server net.Conn) error {
 }
 
 func exchange(turn *sync.Mutex, server net.Conn, command []byte) ([]byte, error) {
-	turn.Lock()
-	defer turn.Unlock()
+	if !reads(command) {
+		turn.Lock()
+		defer turn.Unlock()
+	}
 	if _, err := server.Write(command); err != nil {
 		return nil, err
 	}

@@ -77,6 +77,22 @@ func TestABrokenFieldIsNullAndTheFeedStands(t *testing.T) {
 	}
 }
 
+func TestTheFeedStandsWhenAPartOfItFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	reader := w.town(5)
+	w.faults.on("LikedAmong", func(context.Context) error { return feed.Unavailable("the record can't be asked now: try again", nil) })
+	a := w.as(reader, `{ followFeed(first: 5) { edges { cursor node { text viewerHasLiked likeCount commentCount author { handle } comments(first: 2) { nodes { author { handle } } } } } } }`, nil)
+	data := string(a.Data)
+	if len(a.Errors) != 5 || a.code() != "UNAVAILABLE" || strings.Count(data, `"viewerHasLiked":null`) != 5 ||
+		strings.Count(data, `"text":"Post`) != 5 || strings.Count(data, `"handle":"person_`) != 15 || strings.Count(data, `"commentCount":2`) != 5 {
+		t.Errorf("got %d errors: %s", len(a.Errors), a.text)
+	}
+	if n := strings.Count(strings.Join(w.log.lines(), "\n"), "request failed"); n != 1 {
+		t.Errorf("logged %d times, want once", n)
+	}
+}
+
 func TestADeadlineIsAnErrorNotAnEmptyAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *httpapi.Config) { c.Timeout = time.Millisecond })

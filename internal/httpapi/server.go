@@ -91,7 +91,7 @@ func (s *Server) executor() *executor.Executor {
 	exec.SetDisableSuggestion(!s.cfg.Dev)
 	exec.SetErrorPresenter(s.present)
 	exec.SetRecoverFunc(recovered)
-	exec.Use(limits{introspection: s.cfg.Dev})
+	exec.Use(limits{queries: s.queries, introspection: s.cfg.Dev})
 	exec.Use(session{service: s.cfg.Service, observe: s.cfg.Metrics.batch})
 	if !s.cfg.ViaGqlgen {
 		exec.Use(&plan.Writer{Plans: plans})

@@ -88,7 +88,7 @@ func newWorld(tb testing.TB, change ...func(*httpapi.Config)) *world {
 		Tokens: w.tokens, Dev: true,
 		Ready: map[string]func(context.Context) error{
 			"record": func(ctx context.Context) error { _, err := w.record.Generation(ctx); return err },
-			"hot":    func(ctx context.Context) error { _, err := w.hot.Beat(ctx, 0); return err },
+			"hot":    func(ctx context.Context) error { _, err := w.hot.Beat(ctx, 0, nil); return err },
 		},
 	}
 	for _, c := range change {

@@ -221,7 +221,7 @@ func TestUnknownFieldsAndTopicsOverTheBoundAreLeftOutAndCounted(t *testing.T) {
 func TestManyRowsMixedAndCompressed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	const n = 4500
+	const n = 2100
 	bundle := func() io.Reader {
 		var packed bytes.Buffer
 		zip := gzip.NewWriter(&packed)

@@ -30,7 +30,11 @@ func (s *Screen) Print(w io.Writer) error {
 	if s.Workers {
 		fmt.Fprintf(&b, "\n  the workers alone; metrics at http://%s/metrics\n", s.Addr)
 	} else {
-		fmt.Fprintf(&b, "\n  playground   http://%s/playground\n  queries      http://%s/graphql\n", s.Addr, s.Addr)
+		as := ""
+		if s.Development && s.Reader != nil {
+			as = "?reader=" + s.Reader.ID.String()
+		}
+		fmt.Fprintf(&b, "\n  playground   http://%s/playground%s\n  queries      http://%s/graphql\n", s.Addr, as, s.Addr)
 	}
 	if s.Development && !s.Workers {
 		s.develop(&b)

@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"fmt"
+	"log/slog"
 	"strconv"
 	"testing"
 
@@ -9,7 +10,9 @@ import (
 
 	"feedgate/fanout"
 	"feedgate/feed"
+	"feedgate/store/embedded"
 	"feedgate/store/redis"
+	"feedgate/store/storetest"
 	"feedgate/store/storetest/redisserver"
 )
 
@@ -123,4 +126,41 @@ func BenchmarkWarmFeed(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkColdFill leases and fills a hundred posts.
+func BenchmarkColdFill(b *testing.B) {
+	ids, posts := make([]feed.ID, 100), make([]feed.Post, 100)
+	for i := range ids {
+		ids[i], posts[i] = feed.ID(i+1), feed.Post{Author: 1, Text: "hello, world"}
+	}
+	run := func(b *testing.B, h *redis.Hot) {
+		b.Helper()
+		ops := []feed.Op{
+			&feed.LeaseDetails[feed.Post]{IDs: ids, Token: "t"},
+			&feed.FillDetails[feed.Post]{IDs: ids, Values: posts, Token: "t"},
+		}
+		for b.Loop() {
+			if err := h.Do(b.Context(), ops...); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.Run("Embedded", func(b *testing.B) {
+		s, err := embedded.Open(b.Context(), storetest.NewClock(), slog.New(slog.DiscardHandler), 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer s.Close()
+		h, err := redis.Open(b.Context(), redis.Config{URL: s.URL()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer h.Close()
+		run(b, h)
+	})
+	b.Run("Server", func(b *testing.B) {
+		h, _ := benchHot(b)
+		run(b, h)
+	})
 }

@@ -34,7 +34,30 @@ func (k *detailKind) valueKey(id feed.ID) string { return tagged(k.value, int64(
 
 func (k *detailKind) leaseKey(id feed.ID) string { return tagged(k.lease, int64(id)) }
 
-func (k *detailKind) keys(id feed.ID) []string { return []string{k.valueKey(id), k.leaseKey(id)} }
+// keys gives the keys that the scripts on details take.
+func (k *detailKind) keys(ids []feed.ID) []string {
+	keys := make([]string, 0, 2*len(ids))
+	for _, id := range ids {
+		keys = append(keys, k.valueKey(id), k.leaseKey(id))
+	}
+	return keys
+}
+
+// scriptIDs is how many ids one call of a script takes on a single server: the
+// in-process one takes a hundred times as long to begin a script as to do it.
+const scriptIDs = 100
+
+// inScripts calls f with the bounds of the ids for each call of a script: in a
+// Cluster one, since ids are in different slots.
+func (h *Hot) inScripts(n int, f func(from, to int)) {
+	step := scriptIDs
+	if h.cluster {
+		step = 1
+	}
+	for from := 0; from < n; from += step {
+		f(from, min(from+step, n))
+	}
+}
 
 // leaseText is a reader's lease.
 func leaseText(token feed.Token) string { return "l" + string(token) }
@@ -110,32 +133,43 @@ func leaseDetails[T feed.Detail](h *Hot, b *batch, op *feed.LeaseDetails[T]) {
 
 func fillDetails[T feed.Detail](h *Hot, b *batch, op *feed.FillDetails[T]) {
 	kind := kindOf[T]()
-	lease := leaseText(op.Token)
-	for i, id := range op.IDs {
-		b.script(h.scripts.fillDetail, kind.keys(id),
-			lease, appendDetail(nil, op.Generation, &op.Values[i]), kind.ttl.Milliseconds())
-	}
+	h.inScripts(len(op.IDs), func(from, to int) {
+		args := make([]any, 0, 2+to-from)
+		args = append(args, leaseText(op.Token), kind.ttl.Milliseconds())
+		for i := from; i < to; i++ {
+			args = append(args, appendDetail(nil, op.Generation, &op.Values[i]))
+		}
+		b.script(h.scripts.fillDetails, kind.keys(op.IDs[from:to]), args...)
+	})
 }
 
 func holdDetails[T feed.Detail](h *Hot, b *batch, op *feed.HoldDetails[T]) {
 	kind := kindOf[T]()
-	for _, id := range op.IDs {
-		b.script(h.scripts.holdDetail, kind.keys(id), string(op.Token), feed.HoldTTL)
-	}
+	h.inScripts(len(op.IDs), func(from, to int) {
+		b.script(h.scripts.holdDetails, kind.keys(op.IDs[from:to]), string(op.Token), feed.HoldTTL)
+	})
 }
 
 func releaseDetails[T feed.Detail](h *Hot, b *batch, op *feed.ReleaseDetails[T]) {
 	gen := h.gen.Load()
 	kind := kindOf[T]()
-	for i, id := range op.IDs {
-		var value []byte
-		ttl := kind.ttl
-		switch {
-		case op.Gone:
-			value, ttl = appendTombstone(nil, gen), tombstoneTTL
-		case i < len(op.Values):
-			value = appendDetail(nil, gen, &op.Values[i])
-		}
-		b.script(h.scripts.releaseDetail, kind.keys(id), string(op.Token), value, ttl.Milliseconds(), feed.HoldTTL)
+	ttl := kind.ttl
+	if op.Gone {
+		ttl = tombstoneTTL
 	}
+	h.inScripts(len(op.IDs), func(from, to int) {
+		args := make([]any, 0, 3+to-from)
+		args = append(args, string(op.Token), ttl.Milliseconds(), feed.HoldTTL)
+		for i := from; i < to; i++ {
+			var value []byte
+			switch {
+			case op.Gone:
+				value = appendTombstone(nil, gen)
+			case i < len(op.Values):
+				value = appendDetail(nil, gen, &op.Values[i])
+			}
+			args = append(args, value)
+		}
+		b.script(h.scripts.releaseDetails, kind.keys(op.IDs[from:to]), args...)
+	})
 }

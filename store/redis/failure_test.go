@@ -22,7 +22,7 @@ func nothing(int) {}
 
 func wantBeat(t *testing.T, h storetest.Hot, now, want int64) {
 	t.Helper()
-	beats, err := h.Beat(t.Context(), now)
+	beats, err := h.Beat(t.Context(), now, nil)
 	if err != nil {
 		t.Fatalf("Beat(%d): %v", now, err)
 	}
@@ -69,7 +69,7 @@ func TestAServerThatIsDownIsUnavailableAndComesBack(t *testing.T) {
 		"DropAcks":   func() error { return h.DropAcks(ctx, 1, 1) },
 		"WaitAcks":   func() error { return h.WaitAcks(ctx, 1, 1, time.Hour) },
 		"Retire":     func() error { return h.Retire(ctx, []fanout.Mark{{Author: 1, Version: 1}}) },
-		"Beat":       func() error { _, err := h.Beat(ctx, 1); return err },
+		"Beat":       func() error { _, err := h.Beat(ctx, 1, nil); return err },
 		"Bells":      func() error { _, err := h.Bells(ctx, feed.LaneSmall, 1, time.Hour); return err },
 		"ClaimTasks": func() error { _, err := h.ClaimTasks(ctx, feed.LaneSmall, 1, time.Hour, time.Hour); return err },
 		"Acks":       func() error { _, err := h.Acks(ctx, 1, 1, 0, 1); return err },
@@ -203,7 +203,7 @@ func TestRoundTripsAreThoseOfTheDriver(t *testing.T) {
 			return h.Do(ctx, &feed.ReadMarks{Authors: []feed.ID{1, 2, 3}}, &feed.ReadRelations{User: 1})
 		},
 		func() error { return h.Push(ctx, feed.Entry{At: 1, ID: 1}, []feed.ID{1, 2, 3}, 10, 1) },
-		func() error { _, err := h.Beat(ctx, 1); return err },
+		func() error { _, err := h.Beat(ctx, 1, nil); return err },
 		func() error { _, err := h.Bells(ctx, feed.LaneSmall, 1, 0); return err },
 		func() error { return h.AddTasks(ctx, feed.LaneSmall, []fanout.Task{{Post: 1}, {Post: 2}}) },
 		func() error { _, err := h.ClaimTasks(ctx, feed.LaneSmall, 1, 0, time.Hour); return err },
@@ -224,7 +224,7 @@ func TestAClusterGoesOnWhenAMasterDies(t *testing.T) {
 	cluster := redisserver.StartCluster(t)
 	h := open(t, cluster.URL(), nothing)
 	h.SetGeneration(1)
-	names, err := h.Beat(ctx, 100)
+	names, err := h.Beat(ctx, 100, nil)
 	if err != nil || len(names) != 3 {
 		t.Fatalf("Beat: got %v %v, want three masters", names, err)
 	}
@@ -234,7 +234,7 @@ func TestAClusterGoesOnWhenAMasterDies(t *testing.T) {
 	dies := cluster.MasterOf(t, key)
 	cluster.Nodes[dies].Kill(t)
 	// The others are still told.
-	beats, err := h.Beat(ctx, 300)
+	beats, err := h.Beat(ctx, 300, nil)
 	if err == nil || len(beats) != 2 {
 		t.Errorf("Beat while a master is down: got %v %v, want two and an error", beats, err)
 	}
@@ -249,7 +249,7 @@ func TestAClusterGoesOnWhenAMasterDies(t *testing.T) {
 	}
 	lost := 0
 	until(t, "all masters are told", func() bool {
-		beats, err = h.Beat(ctx, 400)
+		beats, err = h.Beat(ctx, 400, nil)
 		for name, was := range beats {
 			if _, ok := names[name]; !ok {
 				t.Errorf("Beat after the failover: got a new name %s, want one of %v", name, names)

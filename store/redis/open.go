@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -165,7 +164,7 @@ func clusterOptions(scheme, rest string) (*goredis.ClusterOptions, error) {
 	}
 	opt.Addrs = addrs
 	if opt.TLSConfig != nil {
-		opt.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12} // each node by its own name
+		opt.TLSConfig.ServerName = "" // each node by its own name
 	}
 	return opt, nil
 }

@@ -25,7 +25,7 @@ func (h *Hot) SetGeneration(gen int64) { h.gen.Store(gen) }
 //
 // In a Cluster, the beats of the masters that answered are returned beside the
 // error about those that did not.
-func (h *Hot) Beat(ctx context.Context, now int64) (map[string]int64, error) {
+func (h *Hot) Beat(ctx context.Context, now int64, seen map[string]int64) (map[string]int64, error) {
 	places, err := h.beatPlaces(ctx)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (h *Hot) Beat(ctx context.Context, now int64) (map[string]int64, error) {
 		} else {
 			beats[f.name] = 0
 		}
-		if beats[f.name] < now {
+		if beats[f.name] < now && beats[f.name] >= seen[f.name] {
 			moves = append(moves, goredis.NewCmd(ctx, "eval", moveBeatLua, 1, f.key, was, beatText(now, process)))
 		}
 	}

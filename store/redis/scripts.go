@@ -19,7 +19,7 @@ func newScript(source string) script {
 type scripts struct {
 	fillRelations, releaseRelations           script
 	openList, mergeList, commitList, trimList script
-	holdDetail, fillDetail, releaseDetail     script
+	holdDetails, fillDetails, releaseDetails  script
 	dropLease, removeMarks, pruneActive       script
 }
 
@@ -31,9 +31,9 @@ func newScripts() scripts {
 		mergeList:        newScript(floorLua + mergeListLua),
 		commitList:       newScript(floorLua + commitListLua),
 		trimList:         newScript(floorLua + trimListLua),
-		holdDetail:       newScript(holdDetailLua),
-		fillDetail:       newScript(fillDetailLua),
-		releaseDetail:    newScript(releaseDetailLua),
+		holdDetails:      newScript(holdDetailsLua),
+		fillDetails:      newScript(fillDetailsLua),
+		releaseDetails:   newScript(releaseDetailsLua),
 		dropLease:        newScript(dropLeaseLua),
 		removeMarks:      newScript(removeMarksLua),
 		pruneActive:      newScript(pruneActiveLua),
@@ -44,7 +44,7 @@ func (s *scripts) all() []script {
 	return []script{
 		s.fillRelations, s.releaseRelations,
 		s.openList, s.mergeList, s.commitList, s.trimList,
-		s.holdDetail, s.fillDetail, s.releaseDetail,
+		s.holdDetails, s.fillDetails, s.releaseDetails,
 		s.dropLease, s.removeMarks, s.pruneActive,
 	}
 }
@@ -193,67 +193,83 @@ return cut
 
 // ----- details -----
 
-// holdDetailLua drops a value, but no tombstone, and takes its lease for a
-// mutation. Where another mutation holds it, the hold says so: then neither
+// The scripts on details take any number of ids, each with two keys, whose
+// slots must be the same in a Cluster. Each id is for itself.
+
+// holdDetailsLua drops values, but no tombstones, and takes their leases for a
+// mutation. Where another mutation holds one, the hold says so: then neither
 // knows what the record holds in the end, and no value is stored at its end.
 //
-//	KEYS    1 value  2 lease
+//	KEYS    value, lease, ...
 //	ARGV    1 token  2 TTL in ms
 //	answer  1
-const holdDetailLua = `
-local v = redis.call('GET', KEYS[1])
-if v and string.sub(v, 1, 1) ~= 'T' then redis.call('DEL', KEYS[1]) end
-local cur = redis.call('GET', KEYS[2])
-local kind = 'p'
-if cur and string.sub(cur, 1, 1) ~= 'l' then kind = 'q' end
-redis.call('SET', KEYS[2], kind .. ARGV[1], 'PX', ARGV[2])
+const holdDetailsLua = `
+for i = 1, #KEYS, 2 do
+  local v = redis.call('GET', KEYS[i])
+  if v and string.sub(v, 1, 1) ~= 'T' then redis.call('DEL', KEYS[i]) end
+  local cur = redis.call('GET', KEYS[i + 1])
+  local kind = 'p'
+  if cur and string.sub(cur, 2) == ARGV[1] then
+    kind = string.sub(cur, 1, 1) -- ours already
+  elseif cur and string.sub(cur, 1, 1) ~= 'l' then
+    kind = 'q'
+  end
+  redis.call('SET', KEYS[i + 1], kind .. ARGV[1], 'PX', ARGV[2])
+end
 return 1
 `
 
-// fillDetailLua stores a value if the lease for it stands, and ends the lease.
+// fillDetailsLua stores those values whose lease stands, and ends the leases.
 //
-//	KEYS    1 value  2 lease
-//	ARGV    1 the lease as taken  2 value  3 TTL in ms
-//	answer  1 stored, 0 not
-const fillDetailLua = `
-if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-redis.call('DEL', KEYS[2])
-local v = redis.call('GET', KEYS[1])
-if v and string.sub(v, 1, 1) == 'T' then return 0 end
-redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+//	KEYS    value, lease, ...
+//	ARGV    1 the lease as taken  2 TTL in ms  3... values
+//	answer  1
+//
+//nolint:dupword // that is how Lua ends nested blocks
+const fillDetailsLua = `
+for i = 1, #KEYS, 2 do
+  if redis.call('GET', KEYS[i + 1]) == ARGV[1] then
+    redis.call('DEL', KEYS[i + 1])
+    local v = redis.call('GET', KEYS[i])
+    if not v or string.sub(v, 1, 1) ~= 'T' then
+      redis.call('SET', KEYS[i], ARGV[2 + (i + 1) / 2], 'PX', ARGV[2])
+    end
+  end
+end
 return 1
 `
 
-// releaseDetailLua ends a mutation's hold on a value: a tombstone is always
+// releaseDetailsLua ends a mutation's hold on values: a tombstone is always
 // set, a value only if nobody else held it at the same time. The lease goes
 // too, be it ours or a reader's that was taken after ours was lost and maybe
 // before the record was written. Another mutation's hold stays, but is told
 // that we came between.
 //
-//	KEYS    1 value  2 lease
-//	ARGV    1 token  2 value or tombstone, '' for none  3 its TTL in ms
-//	        4 TTL of a hold in ms
-//	answer  1 stored, 0 not
-const releaseDetailLua = `
-local cur = redis.call('GET', KEYS[2]) or ''
-local kind, ours = string.sub(cur, 1, 1), string.sub(cur, 2) == ARGV[1]
-if (kind == 'p' or kind == 'q') and not ours then
-  redis.call('SET', KEYS[2], 'q' .. string.sub(cur, 2), 'PX', ARGV[4])
-else
-  redis.call('DEL', KEYS[2])
+//	KEYS    value, lease, ...
+//	ARGV    1 token  2 TTL of a value in ms  3 TTL of a hold in ms
+//	        4... values or tombstones, '' for none
+//	answer  1
+//
+//nolint:dupword // that is how Lua ends nested blocks
+const releaseDetailsLua = `
+for i = 1, #KEYS, 2 do
+  local cur = redis.call('GET', KEYS[i + 1]) or ''
+  local kind, ours = string.sub(cur, 1, 1), string.sub(cur, 2) == ARGV[1]
+  if (kind == 'p' or kind == 'q') and not ours then
+    redis.call('SET', KEYS[i + 1], 'q' .. string.sub(cur, 2), 'PX', ARGV[3])
+  else
+    redis.call('DEL', KEYS[i + 1])
+  end
+  local value = ARGV[3 + (i + 1) / 2]
+  local v = redis.call('GET', KEYS[i])
+  local gone = v and string.sub(v, 1, 1) == 'T'
+  if string.sub(value, 1, 1) == 'T' or (value ~= '' and kind == 'p' and ours and not gone) then
+    redis.call('SET', KEYS[i], value, 'PX', ARGV[2])
+  elseif v and not gone then
+    redis.call('DEL', KEYS[i])
+  end
 end
-if string.sub(ARGV[2], 1, 1) == 'T' then
-  redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-  return 1
-end
-local v = redis.call('GET', KEYS[1])
-if v and string.sub(v, 1, 1) == 'T' then return 0 end
-if ARGV[2] ~= '' and kind == 'p' and ours then
-  redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-  return 1
-end
-redis.call('DEL', KEYS[1])
-return 0
+return 1
 `
 
 // ----- work -----

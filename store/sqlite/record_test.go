@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestRecordKeepsItsPromises(t *testing.T) {
 	t.Parallel()
-	storetest.RunRecord(t, func(t *testing.T, hook func(string)) storetest.Record {
+	storetest.RunRecord(t, 2_000, func(t *testing.T, hook func(string)) storetest.Record {
 		t.Helper()
 		return storetest.SQLite(t, sqlite.WithHook(hook))
 	})

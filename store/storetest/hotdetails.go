@@ -79,6 +79,7 @@ func hotDetailTests[T feed.Detail](sample func(id feed.ID, n int) T) map[string]
 		"a fill carries the generation of its lease":           details[T].fillOldGeneration,
 		"holds and leases end by themselves":                   details[T].timesOut,
 		"none asked, none answered":                            details[T].none,
+		"an id that is named twice is one":                     details[T].twice,
 	}
 	bound := make(map[string]func(s *hotSuite), len(tests))
 	for name, test := range tests {
@@ -334,4 +335,16 @@ func (d details[T]) none() {
 	got := d.get()
 	equal(d.hotSuite, "states", len(got.State), 0)
 	d.do(&feed.FillDetails[T]{Token: "a"}, &feed.HoldDetails[T]{Token: "a"}, &feed.ReleaseDetails[T]{Token: "a"}, &feed.LeaseDetails[T]{Token: "a"})
+}
+
+func (d details[T]) twice() {
+	id := d.ids.Next()
+	ids, value := []feed.ID{id, id}, d.sample(id, 1)
+	d.do(&feed.HoldDetails[T]{IDs: ids, Token: "m"}, &feed.HoldDetails[T]{IDs: ids, Token: "m"})
+	d.release("m", id, 1)
+	d.wantState("released", id, feed.Found)
+	lease := &feed.LeaseDetails[T]{IDs: ids, Token: "a"}
+	d.do(lease, &feed.FillDetails[T]{IDs: ids, Values: []T{value, value}, Token: "a", Generation: firstGeneration})
+	equalSlice(d.hotSuite, "leased", lease.Leased, []bool{true, false})
+	equalSlice(d.hotSuite, "states", d.get(ids...).State, []feed.DetailState{feed.Found, feed.Found})
 }

@@ -40,7 +40,7 @@ func (s *hotSuite) walk(l feed.List, limit int, between func(page int)) []feed.E
 func nothing(int) {}
 
 func pageOneMillisecond(s *hotSuite) {
-	const n = 3000
+	const n = 2000
 	l := s.outbox()
 	want := make([]feed.Entry, 0, n+2)
 	want = append(want, at(1001, 1))
@@ -49,7 +49,7 @@ func pageOneMillisecond(s *hotSuite) {
 	}
 	want = append(want, at(999, 5))
 	s.makeList(l, 999, want...)
-	for _, limit := range []int{37, 1000, n} {
+	for _, limit := range []int{97, 1000, n} {
 		equalSlice(s, fmt.Sprintf("in pages of %d", limit), s.walk(l, limit, nothing), want)
 	}
 }

@@ -50,7 +50,7 @@ func leaseEnds(s *hotSuite) {
 
 func (s *hotSuite) beat(h Hot, now int64) map[string]int64 {
 	s.t.Helper()
-	beats, err := h.Beat(s.ctx(), now)
+	beats, err := h.Beat(s.ctx(), now, nil)
 	s.must(err)
 	if len(beats) == 0 {
 		s.t.Fatal("beats: got none")
@@ -77,6 +77,24 @@ func beatMonotonic(s *hotSuite) {
 }
 
 func beatLost(s *hotSuite) {
+	s.wantBeats(s.hot, day0, 0)
+	s.back.Flush(s.t)
+	// Who has seen more leaves the loss for others to see, and moves on once it is dealt with.
+	for _, seen := range []int64{day0, day0, 0} {
+		found := make(map[string]int64)
+		for name := range s.beat(s.hot, 0) {
+			found[name] = seen
+		}
+		beats, err := s.hot.Beat(s.ctx(), day0+7, found)
+		s.must(err)
+		for name, was := range beats {
+			if was != 0 {
+				s.t.Errorf("beat of %s after a loss, seen %d: got %d, want 0", name, seen, was)
+			}
+		}
+	}
+	s.wantBeats(s.hot, 0, day0+7)
+	s.back.Flush(s.t)
 	s.wantBeats(s.hot, day0, 0)
 	s.back.Flush(s.t)
 	s.wantBeats(s.other, day0+1, 0)
@@ -112,13 +130,12 @@ func oneRoundTrip(s *hotSuite) {
 func scriptsForgotten(s *hotSuite) {
 	l := s.outbox()
 	users := []feed.ID{s.ids.Next(), s.ids.Next(), s.ids.Next()}
-	before := s.trips.Load()
 	s.back.ForgetScripts(s.t)
 	hold := &feed.HoldList{List: l, Token: "a"}
 	open := &feed.OpenList{List: s.outbox()}
 	marks, read := &feed.ReadMarks{Authors: users}, &feed.ReadRelations{User: users[0]}
 	s.do(read)
-	before = s.trips.Load()
+	before := s.trips.Load()
 	release := &feed.ReleaseRelations{Users: users, Token: "a"}
 	s.do(hold, release, &feed.HoldDetails[feed.Post]{IDs: users, Token: "a"}, open, marks, read)
 	equal(s, "round trips", s.trips.Load()-before, 2)

@@ -27,8 +27,9 @@ type Record interface {
 // command, and closes it at the test's end. Closing it earlier must do no harm.
 type OpenRecord func(t *testing.T, hook func(command string)) Record
 
-// RunRecord runs the suite for records.
-func RunRecord(t *testing.T, open OpenRecord) {
+// RunRecord runs the suite for records. Batch is how many rows the largest test
+// imports at once: 2,000, or less for a stand-in that is slow.
+func RunRecord(t *testing.T, batch int, open OpenRecord) {
 	t.Helper()
 	groups := []struct {
 		name  string
@@ -53,7 +54,7 @@ func RunRecord(t *testing.T, open OpenRecord) {
 			for name, test := range group.tests {
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					s := &suite{t: t}
+					s := &suite{t: t, batch: batch}
 					s.rec = open(t, func(string) { s.commands.Add(1) })
 					test(s)
 				})
@@ -65,6 +66,7 @@ func RunRecord(t *testing.T, open OpenRecord) {
 // suite is one test's record and what the test made in it.
 type suite struct {
 	t        *testing.T
+	batch    int
 	rec      Record
 	commands atomic.Int64
 	seq      Sequence

@@ -156,7 +156,7 @@ func testImportLikes(s *suite) {
 
 func testImportBatch(s *suite) {
 	t := s.t
-	const n = 2_000
+	n := s.batch
 	users := s.users(t, n)
 	posts := make([]feed.Post, n)
 	follows := make([]feed.Follow, n)
@@ -174,10 +174,10 @@ func testImportBatch(s *suite) {
 		}
 		last, lastOf = done, total
 	}))
-	if last != n || lastOf != n {
+	if last != int64(n) || lastOf != int64(n) {
 		t.Errorf("progress ended at %d of %d, want %d", last, lastOf, n)
 	}
-	s.wantCounts(t, users[3], feed.UserCounts{Followers: 1, Followees: 1, Posts: n / 10})
+	s.wantCounts(t, users[3], feed.UserCounts{Followers: 1, Followees: 1, Posts: int64(n / 10)})
 	s.wantCounts(t, users[n-1], feed.UserCounts{Followers: 1, Followees: 1})
 	all = slices.Repeat([]feed.OutcomeState{same}, n)
 	wantOutcomes(t, all)(s.rec.ImportPosts(t.Context(), posts))

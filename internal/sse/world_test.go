@@ -1,0 +1,180 @@
+package sse_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"go.uber.org/goleak"
+
+	"feedgate/feed"
+	"feedgate/internal/operation/operationtest"
+	"feedgate/internal/sse"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// counts are metrics that can be looked at.
+type counts struct {
+	mu                           sync.Mutex
+	opened, completed, cut, slow int
+}
+
+func (c *counts) look(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+}
+
+func (c *counts) Opened()  { c.look(func() { c.opened++ }) }
+func (c *counts) Sent(int) {}
+func (c *counts) Slow()    { c.look(func() { c.slow++ }) }
+func (c *counts) Closed(completed bool) {
+	c.look(func() {
+		if completed {
+			c.completed++
+		} else {
+			c.cut++
+		}
+	})
+}
+
+// world is a server with its transport.
+type world struct {
+	hub       *operationtest.Hub
+	counts    counts
+	transport *sse.Transport
+	client    *http.Client
+}
+
+const url = "http://feedgate/graphql"
+
+// read takes the operation from a body.
+func read(r *http.Request) (*graphql.RawParams, int, *feed.Error) {
+	var p graphql.RawParams
+	if err := json.NewDecoder(r.Body).Decode(&p); err != nil || p.Query == "" {
+		return nil, http.StatusBadRequest, feed.BadInput("query", "there is no query")
+	}
+	return &p, 0, nil
+}
+
+// in runs a test in a bubble with a clock of its own, which also waits until
+// every goroutine of the test has ended.
+func in(t *testing.T, change func(*sse.Config, *http.Server), f func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t, change)) })
+}
+
+func newWorld(t *testing.T, change func(*sse.Config, *http.Server)) *world {
+	t.Helper()
+	w := &world{hub: operationtest.NewHub()}
+	cfg := sse.Config{Clock: operationtest.Wall{}, Log: slog.New(slog.DiscardHandler), Read: read, Metrics: &w.counts}
+	server := &http.Server{ReadHeaderTimeout: time.Minute}
+	if change != nil {
+		change(&cfg, server)
+	}
+	w.transport = sse.New(cfg)
+	exec := operationtest.NewExecutor(w.hub, " \n")
+	server.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if !w.transport.Supports(r) {
+			rw.WriteHeader(http.StatusTeapot)
+			return
+		}
+		w.transport.Do(rw, r, exec)
+	})
+	pipes := operationtest.NewPipes()
+	transport := &http.Transport{DialContext: pipes.Dial}
+	w.client = &http.Client{Transport: transport}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(pipes) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := w.transport.Drain(ctx); err != nil {
+			t.Errorf("drain: %v", err)
+		}
+		transport.CloseIdleConnections()
+		if err := server.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		<-served
+		if n := w.transport.Open(); n != 0 {
+			t.Errorf("%d streams are left", n)
+		}
+		if n, _ := w.hub.Count(); n != 0 {
+			t.Errorf("%d listeners are left", n)
+		}
+	})
+	return w
+}
+
+// stream is the client's end.
+type stream struct {
+	t     *testing.T
+	resp  *http.Response
+	lines *bufio.Scanner
+}
+
+func (w *world) do(t *testing.T, method, accept, body string, header ...string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", accept)
+	if len(header) == 2 {
+		r.Header.Set(header[0], header[1])
+	}
+	resp, err := w.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	return resp
+}
+
+func (w *world) open(t *testing.T, query string) *stream {
+	t.Helper()
+	resp := w.do(t, http.MethodPost, "text/event-stream", `{"query":"`+query+`"}`)
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" {
+		t.Fatalf("got %s %v", resp.Status, resp.Header)
+	}
+	return &stream{t: t, resp: resp, lines: bufio.NewScanner(resp.Body)}
+}
+
+// event reads the lines up to an empty one. End: the stream ended before.
+func (s *stream) event() string {
+	s.t.Helper()
+	var lines []string
+	for s.lines.Scan() {
+		if s.lines.Text() == "" {
+			return strings.Join(lines, "|")
+		}
+		lines = append(lines, s.lines.Text())
+	}
+	return "end"
+}
+
+// want reads events and compares them; comments are left out unless wanted.
+func (s *stream) want(events ...string) {
+	s.t.Helper()
+	for _, want := range events {
+		got := s.event()
+		for got == ":" && want != ":" {
+			got = s.event()
+		}
+		if got != want {
+			s.t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+}
