@@ -170,7 +170,7 @@ func (r *Record) correctPosts(ctx context.Context, ids []feed.ID) (wrong []feed.
 	for i := range docs {
 		d := &docs[i]
 		are := postCounters{Likes: likes[d.ID], Comments: comments[d.ID], Reposts: reposts[d.ID]}
-		var oldest []firstDoc
+		oldest := []firstDoc{}
 		if are.Comments > 0 {
 			if oldest, err = r.firstComments(ctx, d.ID); err != nil {
 				return nil, false, err

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"feedgate/feed"
 )
 
@@ -227,6 +229,22 @@ func wantCode(t *testing.T, err error, code feed.Code, field string) {
 	if !ok || e.Code != code || (field != "" && e.Field != field) {
 		t.Fatalf("got error %v, want %s about field %q", err, code, field)
 	}
+}
+
+// sparingly is rapid.Check for properties that write: it takes fewer rounds,
+// unless one fails and rapid looks for the smallest that does.
+func sparingly(t *testing.T, property func(rt *rapid.T)) {
+	t.Helper()
+	const most = 25
+	rounds, failed := 0, false
+	rapid.Check(t, func(rt *rapid.T) {
+		rounds++
+		if rounds > most && !failed {
+			return
+		}
+		defer func() { failed = failed || rt.Failed() }()
+		property(rt)
+	})
 }
 
 // atOnce runs n functions at the same time and waits for them.

@@ -10,10 +10,11 @@ import (
 
 func counterTests() map[string]func(*suite) {
 	return map[string]func(*suite){
-		"a recount leaves right counters alone":  testRecountRight,
-		"a recount puts imported counters right": testRecountImported,
-		"nothing is recounted before its time":   testRecountEarly,
-		"a limit bounds a recount":               testRecountLimit,
+		"a recount leaves right counters alone":    testRecountRight,
+		"a recount puts imported counters right":   testRecountImported,
+		"nothing is recounted before its time":     testRecountEarly,
+		"random mutations leave what a model says": testMutationModel,
+		"a limit bounds a recount":                 testRecountLimit,
 	}
 }
 
