@@ -64,18 +64,16 @@ func (h *Hot) EventsAfter(ctx context.Context, place string, wait time.Duration)
 		Streams: []string{eventsKey, place}, Count: eventsAtOnce, Block: block,
 	}).Result()
 	h.onRoundTrip(1)
-	switch {
-	case errors.Is(err, goredis.Nil) || (err != nil && strings.Contains(err.Error(), "UNBLOCKED")):
-		return nil, place, false, nil
-	case err != nil:
+	none := errors.Is(err, goredis.Nil) || (err != nil && strings.Contains(err.Error(), "UNBLOCKED"))
+	if err != nil && !none {
 		return nil, place, false, unavailable("xread", err)
-	case len(got) == 0:
-		return nil, place, false, nil
+	}
+	if none || len(got) == 0 || len(got[0].Messages) == 0 {
+		// Nothing came: maybe because the stream was lost and began again before our place.
+		gap, err = h.cutAfter(ctx, place)
+		return nil, place, gap, err
 	}
 	messages := got[0].Messages
-	if len(messages) == 0 {
-		return nil, place, false, nil
-	}
 	events = make([]feed.GatewayEvent, 0, len(messages))
 	for _, m := range messages {
 		text, _ := m.Values[fieldEvent].(string)
@@ -84,7 +82,7 @@ func (h *Hot) EventsAfter(ctx context.Context, place string, wait time.Duration)
 		}
 	}
 	next = messages[len(messages)-1].ID
-	if len(messages) == eventsAtOnce && place != noPlace {
+	if len(messages) == eventsAtOnce {
 		if gap, err = h.cutAfter(ctx, place); err != nil {
 			return nil, place, false, err
 		}
@@ -95,6 +93,9 @@ func (h *Hot) EventsAfter(ctx context.Context, place string, wait time.Duration)
 // cutAfter reports whether the stream's bound may have cut off entries after a
 // place: the entry at the place is not there any more.
 func (h *Hot) cutAfter(ctx context.Context, place string) (bool, error) {
+	if place == noPlace {
+		return false, nil
+	}
 	at, err := h.client.XRangeN(ctx, eventsKey, place, place, 1).Result()
 	h.onRoundTrip(1)
 	if err != nil {
