@@ -14,7 +14,8 @@
 // Times are whole milliseconds since the Unix epoch, but for the marks' times,
 // which are dates of the server's clock. The collections:
 //
-//	users      handle (unique), name, avatarUrl, bio, createdAt, counters, lastPostAt
+//	users      handle (unique), name, avatarUrl, bio, createdAt, counters, lastPostAt,
+//	           seen {position {at, id}, at}, noticesSeenAt
 //	posts      author, publishedAt, content, counters, first, deletedAt (0 while it stands),
 //	           delivery, duty (only while unfinished: nobody else takes it before)
 //	follows    _id "follower:followee", at
@@ -22,6 +23,8 @@
 //	likes      _id "user:post", at, weight
 //	comments   post, author, at, text, deletedAt (0 while it stands)
 //	claims     _id "author:kind:clientMutationId", object, hash
+//	notices    to, kind, subject (unique), at, total, actors, v, last
+//	noticeActors _id "notice:actor", notice, actor, at, in, v
 //	dirty      _id "kind:id", at: counters that may be wrong
 //	meta, heartbeats, processes
 package mongo

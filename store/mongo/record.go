@@ -34,6 +34,8 @@ var (
 	_ feed.HeartbeatRecord = (*Record)(nil)
 	_ feed.ProcessRecord   = (*Record)(nil)
 	_ feed.ImportRecord    = (*Record)(nil)
+	_ feed.SeenRecord      = (*Record)(nil)
+	_ feed.NoticeRecord    = (*Record)(nil)
 )
 
 // Record is the record in a MongoDB database. It is safe for concurrent use.
@@ -41,8 +43,10 @@ type Record struct {
 	log   *slog.Logger
 	hook  func(command string)
 	close func(ctx context.Context) error
+	gates *gates // to the notices
 
 	users, posts, follows, bars, likes, comments, claims, dirty, meta, heartbeats, processes *mongo.Collection
+	notices, noticeActors                                                                    *mongo.Collection
 }
 
 // Option changes how a record is opened.
@@ -58,7 +62,7 @@ func WithHook(hook func(command string)) Option {
 // errors are BAD_USER_INPUT (field "uri") for a URI that cannot be read and
 // UNAVAILABLE for all else.
 func Open(ctx context.Context, uri, database string, log *slog.Logger, opts ...Option) (*Record, error) {
-	r := &Record{log: log, hook: func(string) {}}
+	r := &Record{log: log, hook: func(string) {}, gates: newGates()}
 	for _, opt := range opts {
 		opt(r)
 	}
@@ -87,6 +91,7 @@ func Open(ctx context.Context, uri, database string, log *slog.Logger, opts ...O
 		"users": &r.users, "posts": &r.posts, "follows": &r.follows, "bars": &r.bars, "likes": &r.likes,
 		"comments": &r.comments, "claims": &r.claims, "dirty": &r.dirty,
 		"meta": &r.meta, "heartbeats": &r.heartbeats, "processes": &r.processes,
+		"notices": &r.notices, "noticeActors": &r.noticeActors,
 	} {
 		*c = db.Collection(name)
 	}
@@ -138,6 +143,11 @@ func (r *Record) prepare(ctx context.Context) error {
 		{r.bars, []mongo.IndexModel{{Keys: key("by")}, {Keys: key("of", "kind")}}},
 		{r.likes, []mongo.IndexModel{{Keys: key("post")}, {Keys: key("user", "at")}}},
 		{r.comments, []mongo.IndexModel{{Keys: key("post", "at", "_id")}}},
+		{r.notices, []mongo.IndexModel{
+			{Keys: key("to", "kind", "subject"), Options: options.Index().SetUnique(true)},
+			{Keys: key("to", "at", "_id")},
+		}},
+		{r.noticeActors, []mongo.IndexModel{{Keys: key("notice", "in", "at", "actor")}}},
 		{r.dirty, []mongo.IndexModel{{Keys: key("at")}}},
 	} {
 		// One command each, because FerretDB breaks when several of one command

@@ -22,6 +22,8 @@ type Record interface {
 	feed.HeartbeatRecord
 	feed.ProcessRecord
 	feed.ImportRecord
+	feed.SeenRecord
+	feed.NoticeRecord
 	Close(ctx context.Context) error
 }
 
@@ -44,6 +46,8 @@ func RunRecord(t *testing.T, batch int, open OpenRecord) {
 		{"likes", likeTests()},
 		{"comments", commentTests()},
 		{"claims", claimTests()},
+		{"seen", seenTests()},
+		{"notices", noticeTests()},
 		{"duties", dutyTests()},
 		{"counters", counterTests()},
 		{"meta", metaTests()},

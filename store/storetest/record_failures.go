@@ -49,7 +49,20 @@ func (s *suite) calls() map[string]func(ctx context.Context) error {
 			_, err := s.rec.ImportUsers(ctx, []feed.User{{ID: 1, Handle: "a"}})
 			return err
 		},
-		"Empty": func(ctx context.Context) error { _, err := s.rec.Empty(ctx); return err },
+		"Seen":       func(ctx context.Context) error { _, err := s.rec.Seen(ctx, 1); return err },
+		"MarkSeen":   func(ctx context.Context) error { _, err := s.rec.MarkSeen(ctx, 1, feed.Seen{At: now}); return err },
+		"FollowedAt": func(ctx context.Context) error { _, err := s.rec.FollowedAt(ctx, 1, []feed.ID{2}); return err },
+		"AddNotice": func(ctx context.Context) error {
+			_, _, err := s.rec.AddNotice(ctx, feed.NoticeEdge{ID: 1, To: 1, Kind: feed.NoticeFollowed, Actor: 2, At: now})
+			return err
+		},
+		"RemoveNotice": func(ctx context.Context) error {
+			_, err := s.rec.RemoveNotice(ctx, 1, feed.NoticeFollowed, 0, 2)
+			return err
+		},
+		"Notices":    func(ctx context.Context) error { _, err := s.rec.Notices(ctx, 1, feed.Newest(), 1); return err },
+		"NoticeByID": func(ctx context.Context) error { _, err := s.rec.NoticeByID(ctx, 1); return err },
+		"Empty":      func(ctx context.Context) error { _, err := s.rec.Empty(ctx); return err },
 	}
 }
 
