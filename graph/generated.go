@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"feedgate/feed"
+	"feedgate/feed/live"
 	"feedgate/graph/model"
 	"feedgate/graph/scalar"
 	"fmt"
@@ -33,8 +34,11 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 type ResolverRoot interface {
 	Comment() CommentResolver
 	Mutation() MutationResolver
+	Notice() NoticeResolver
 	Post() PostResolver
 	Query() QueryResolver
+	RedDot() RedDotResolver
+	Subscription() SubscriptionResolver
 	User() UserResolver
 }
 
@@ -66,6 +70,13 @@ type MutationResolver interface {
 	UnlikePost(ctx context.Context, input model.PostTarget) (*model.PostPayload, error)
 	CommentOnPost(ctx context.Context, input model.CommentOnPostInput) (*model.CommentPayload, error)
 	DeleteComment(ctx context.Context, input model.CommentTarget) (*model.DeleteCommentPayload, error)
+	MarkFeedSeen(ctx context.Context, input model.MarkFeedSeenInput) (*model.RedDotPayload, error)
+	MarkNoticesSeen(ctx context.Context) (*model.RedDotPayload, error)
+}
+type NoticeResolver interface {
+	Actors(ctx context.Context, obj *model.Notice) ([]model.User, error)
+
+	Post(ctx context.Context, obj *model.Notice) (*model.Post, error)
 }
 type PostResolver interface {
 	Comments(ctx context.Context, obj *model.Post, first *int, after *string) (*model.CommentConnection, error)
@@ -78,6 +89,20 @@ type QueryResolver interface {
 	User(ctx context.Context, id *string, handle *string) (*model.User, error)
 	Post(ctx context.Context, id string) (*model.Post, error)
 	FollowFeed(ctx context.Context, first *int, after *string) (*model.FollowFeedConnection, error)
+	RedDot(ctx context.Context) (*live.State, error)
+	Notices(ctx context.Context, first *int, after *string) (*model.NoticeConnection, error)
+}
+type RedDotResolver interface {
+	FeedCount(ctx context.Context, obj *live.State) (int, error)
+	FeedCountCapped(ctx context.Context, obj *live.State) (bool, error)
+	NewestPost(ctx context.Context, obj *live.State) (*model.Post, error)
+	NoticeCount(ctx context.Context, obj *live.State) (int, error)
+	ChangedAt(ctx context.Context, obj *live.State) (int64, error)
+}
+type SubscriptionResolver interface {
+	RedDot(ctx context.Context) (<-chan *live.State, error)
+	NoticeAdded(ctx context.Context) (<-chan *model.Notice, error)
+	DeliveryProgress(ctx context.Context, postID string) (<-chan *feed.Delivery, error)
 }
 type UserResolver interface {
 	Posts(ctx context.Context, obj *model.User, first *int, after *string) (*model.PostConnection, error)
@@ -117,6 +142,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("FollowUserInput", ec.unmarshalInputFollowUserInput),
 			graphql.NewInputUnmarshaler("LikePostInput", ec.unmarshalInputLikePostInput),
 			graphql.NewInputUnmarshaler("LinkInput", ec.unmarshalInputLinkInput),
+			graphql.NewInputUnmarshaler("MarkFeedSeenInput", ec.unmarshalInputMarkFeedSeenInput),
 			graphql.NewInputUnmarshaler("MediaInput", ec.unmarshalInputMediaInput),
 			graphql.NewInputUnmarshaler("MuteUserInput", ec.unmarshalInputMuteUserInput),
 			graphql.NewInputUnmarshaler("PlaceInput", ec.unmarshalInputPlaceInput),
@@ -176,6 +202,23 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 				Data: buf.Bytes(),
 			}
 		}
+	case ast.Subscription:
+		next := ec._Subscription(ctx, opCtx.Operation.SelectionSet)
+
+		var buf bytes.Buffer
+		return func(ctx context.Context) *graphql.Response {
+			buf.Reset()
+			data := next(ctx)
+
+			if data == nil {
+				return nil
+			}
+			data.MarshalGQL(&buf)
+
+			return &graphql.Response{
+				Data: buf.Bytes(),
+			}
+		}
 
 	default:
 		return graphql.OneShot(graphql.ErrorResponse(ctx, "unsupported GraphQL operation"))
@@ -221,7 +264,7 @@ interface Node {
 }
 
 """
-Reading. What is public needs no reader; followFeed and viewer need one.
+Reading. What is public needs no reader; followFeed, redDot, notices and viewer need one.
 """
 type Query {
   "Fetches one object of any kind. Null when there is none, or when the reader may not see it."
@@ -255,6 +298,15 @@ type Query {
     "Return what lies below this cursor of an earlier page. Cursors stay valid for ever."
     after: String
   ): FollowFeedConnection!
+  "What is new for the reader: the badge that an app shows."
+  redDot: RedDot!
+  "What others did that concerns the reader, gathered, newest first."
+  notices(
+    "How many notices to return at most, 1 to 100."
+    first: Int = 20
+    "Return what lies below this cursor of an earlier page."
+    after: String
+  ): NoticeConnection!
 }
 
 """
@@ -331,6 +383,28 @@ type Mutation {
     "Which comment."
     input: DeleteCommentInput!
   ): DeleteCommentPayload!
+  "Says how far the reader has read the follow feed. The mark only moves forward, whatever device sends it."
+  markFeedSeen(
+    "How far."
+    input: MarkFeedSeenInput! = {}
+  ): MarkFeedSeenPayload!
+  "Says that the reader has seen all notices until now."
+  markNoticesSeen: MarkNoticesSeenPayload!
+}
+
+"""
+Being told. All subscriptions need a reader, and are served over WebSocket and as Server-Sent Events.
+"""
+type Subscription {
+  "The badge: first as it is, then again after each change. Who reads slowly gets the latest state, not each one between."
+  redDot: RedDot!
+  "Each new notice, and each one that somebody else has joined."
+  noticeAdded: Notice!
+  "How far the fan-out of the reader's own post has come, until it is done or has failed."
+  deliveryProgress(
+    "One of the reader's own posts."
+    postId: ID!
+  ): Delivery!
 }
 
 """
@@ -512,6 +586,56 @@ type Delivery {
 }
 
 """
+What is new for a reader since they have last marked the feed and the notices as seen.
+"""
+type RedDot {
+  "How many posts of others in the follow feed are new; at most 99."
+  feedCount: Int!
+  "Whether there are more than feedCount says."
+  feedCountCapped: Boolean!
+  "The newest of them. Null when there is none."
+  newestPost: Post
+  "How many notices are new; at most 99."
+  noticeCount: Int!
+  "When this state came about. Of two states the one with the later time holds."
+  changedAt: DateTime!
+}
+
+"""
+What others did that concerns a person, gathered: "A, B and 3 others liked your post".
+"""
+type Notice {
+  "Names the notice, for apps that keep it. It can't be fetched by it."
+  id: ID!
+  "What they did."
+  kind: NoticeKind!
+  "When the last of them did it."
+  at: DateTime!
+  "Who did it, the newest first; at most 10. Those whom the reader may not see are left out."
+  actors: [User!]
+  "How many people did it."
+  actorCount: Int!
+  "The post that it is about. Null for FOLLOWED, and when the post is gone or hidden."
+  post: Post
+}
+
+"""
+What a notice is about.
+"""
+enum NoticeKind {
+  "They like the reader's post."
+  LIKED
+  "They answered the reader's post."
+  COMMENTED
+  "They follow the reader."
+  FOLLOWED
+  "They repeated the reader's post."
+  REPOSTED
+  "Their post names the reader by @handle."
+  MENTIONED
+}
+
+"""
 The states of a delivery.
 """
 enum DeliveryState {
@@ -551,6 +675,8 @@ type FollowFeedConnection {
   pageInfo: PageInfo!
   "The hot data hold the feed complete from here on; what is older comes from the record. Null when the record served the page."
   completeSince: DateTime
+  "What is new for the reader, as the query redDot gives it."
+  redDot: RedDot!
 }
 
 """
@@ -627,6 +753,28 @@ type CommentEdge {
   cursor: String!
   "The comment. Null, with an error, when it could not be shown."
   node: Comment
+}
+
+"""
+A page of notices.
+"""
+type NoticeConnection {
+  "The notices with their cursors."
+  edges: [NoticeEdge!]!
+  "The notices alone, in the order of the edges."
+  nodes: [Notice]!
+  "Where the page lies in the list."
+  pageInfo: PageInfo!
+}
+
+"""
+A notice in a list.
+"""
+type NoticeEdge {
+  "The position in the list, for after."
+  cursor: String!
+  "The notice. Null, with an error, when it could not be shown."
+  node: Notice
 }
 
 """
@@ -808,6 +956,14 @@ input DeleteCommentInput {
 }
 
 """
+How far the follow feed was read.
+"""
+input MarkFeedSeenInput {
+  "A cursor of followFeed: all down to the newest post of that page, and all that was visible when it was made. When left out: everything until now."
+  upTo: String
+}
+
+"""
 What createUser did.
 """
 type CreateUserPayload {
@@ -918,6 +1074,22 @@ type DeleteCommentPayload {
   "The id of the comment that is gone."
   deletedCommentId: ID
 }
+
+"""
+What markFeedSeen did.
+"""
+type MarkFeedSeenPayload {
+  "What is new now."
+  redDot: RedDot
+}
+
+"""
+What markNoticesSeen did.
+"""
+type MarkNoticesSeenPayload {
+  "What is new now."
+  redDot: RedDot
+}
 `, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
@@ -1026,6 +1198,8 @@ func (ec *executionContext) childFields_FollowFeedConnection(ctx context.Context
 		return ec.fieldContext_FollowFeedConnection_pageInfo(ctx, field)
 	case "completeSince":
 		return ec.fieldContext_FollowFeedConnection_completeSince(ctx, field)
+	case "redDot":
+		return ec.fieldContext_FollowFeedConnection_redDot(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FollowFeedConnection", field.Name)
 }
@@ -1066,6 +1240,22 @@ func (ec *executionContext) childFields_Link(ctx context.Context, field graphql.
 	return nil, fmt.Errorf("no field named %q was found under type Link", field.Name)
 }
 
+func (ec *executionContext) childFields_MarkFeedSeenPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "redDot":
+		return ec.fieldContext_MarkFeedSeenPayload_redDot(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MarkFeedSeenPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_MarkNoticesSeenPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "redDot":
+		return ec.fieldContext_MarkNoticesSeenPayload_redDot(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MarkNoticesSeenPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Media(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "url":
@@ -1086,6 +1276,46 @@ func (ec *executionContext) childFields_MuteUserPayload(ctx context.Context, fie
 		return ec.fieldContext_MuteUserPayload_user(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MuteUserPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Notice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Notice_id(ctx, field)
+	case "kind":
+		return ec.fieldContext_Notice_kind(ctx, field)
+	case "at":
+		return ec.fieldContext_Notice_at(ctx, field)
+	case "actors":
+		return ec.fieldContext_Notice_actors(ctx, field)
+	case "actorCount":
+		return ec.fieldContext_Notice_actorCount(ctx, field)
+	case "post":
+		return ec.fieldContext_Notice_post(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Notice", field.Name)
+}
+
+func (ec *executionContext) childFields_NoticeConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_NoticeConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_NoticeConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_NoticeConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NoticeConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_NoticeEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_NoticeEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_NoticeEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NoticeEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -1184,6 +1414,22 @@ func (ec *executionContext) childFields_PublishPostPayload(ctx context.Context, 
 		return ec.fieldContext_PublishPostPayload_post(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PublishPostPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RedDot(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "feedCount":
+		return ec.fieldContext_RedDot_feedCount(ctx, field)
+	case "feedCountCapped":
+		return ec.fieldContext_RedDot_feedCountCapped(ctx, field)
+	case "newestPost":
+		return ec.fieldContext_RedDot_newestPost(ctx, field)
+	case "noticeCount":
+		return ec.fieldContext_RedDot_noticeCount(ctx, field)
+	case "changedAt":
+		return ec.fieldContext_RedDot_changedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RedDot", field.Name)
 }
 
 func (ec *executionContext) childFields_UnblockUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -1500,6 +1746,20 @@ func (ec *executionContext) field_Mutation_likePost_args(ctx context.Context, ra
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_markFeedSeen_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.MarkFeedSeenInput, error) {
+			return ec.unmarshalNMarkFeedSeenInput2feedgateᚋgraphᚋmodelᚐMarkFeedSeenInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_muteUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -1684,6 +1944,28 @@ func (ec *executionContext) field_Query_nodes_args(ctx context.Context, rawArgs 
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_notices_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_post_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -1717,6 +1999,20 @@ func (ec *executionContext) field_Query_user_args(ctx context.Context, rawArgs m
 		return nil, err
 	}
 	args["handle"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_deliveryProgress_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "postId",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["postId"] = arg0
 	return args, nil
 }
 
@@ -2474,6 +2770,38 @@ func (ec *executionContext) fieldContext_FollowFeedConnection_completeSince(_ co
 	return graphql.NewScalarFieldContext("FollowFeedConnection", field, true, false, "DateTime")
 }
 
+func (ec *executionContext) _FollowFeedConnection_redDot(ctx context.Context, field graphql.CollectedField, obj *model.FollowFeedConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FollowFeedConnection_redDot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RedDot()
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *live.State) graphql.Marshaler {
+			return ec.marshalNRedDot2ᚖfeedgateᚋfeedᚋliveᚐState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FollowFeedConnection_redDot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FollowFeedConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RedDot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _FollowFeedEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.PostEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2637,6 +2965,70 @@ func (ec *executionContext) _Link_title(ctx context.Context, field graphql.Colle
 }
 func (ec *executionContext) fieldContext_Link_title(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Link", field, false, false, "String")
+}
+
+func (ec *executionContext) _MarkFeedSeenPayload_redDot(ctx context.Context, field graphql.CollectedField, obj *model.RedDotPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MarkFeedSeenPayload_redDot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RedDot()
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *live.State) graphql.Marshaler {
+			return ec.marshalORedDot2ᚖfeedgateᚋfeedᚋliveᚐState(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MarkFeedSeenPayload_redDot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MarkFeedSeenPayload",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RedDot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MarkNoticesSeenPayload_redDot(ctx context.Context, field graphql.CollectedField, obj *model.RedDotPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MarkNoticesSeenPayload_redDot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RedDot()
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *live.State) graphql.Marshaler {
+			return ec.marshalORedDot2ᚖfeedgateᚋfeedᚋliveᚐState(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MarkNoticesSeenPayload_redDot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MarkNoticesSeenPayload",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RedDot(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Media_url(ctx context.Context, field graphql.CollectedField, obj *model.Media) (ret graphql.Marshaler) {
@@ -3347,6 +3739,82 @@ func (ec *executionContext) fieldContext_Mutation_deleteComment(ctx context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_markFeedSeen(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_markFeedSeen(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().MarkFeedSeen(ctx, fc.Args["input"].(model.MarkFeedSeenInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RedDotPayload) graphql.Marshaler {
+			return ec.marshalNMarkFeedSeenPayload2ᚖfeedgateᚋgraphᚋmodelᚐRedDotPayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_markFeedSeen(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MarkFeedSeenPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_markFeedSeen_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_markNoticesSeen(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_markNoticesSeen(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Mutation().MarkNoticesSeen(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RedDotPayload) graphql.Marshaler {
+			return ec.marshalNMarkNoticesSeenPayload2ᚖfeedgateᚋgraphᚋmodelᚐRedDotPayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_markNoticesSeen(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MarkNoticesSeenPayload(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _MuteUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *model.UserPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3374,6 +3842,313 @@ func (ec *executionContext) fieldContext_MuteUserPayload_user(_ context.Context,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Notice_id(ctx context.Context, field graphql.CollectedField, obj *model.Notice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notice_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v feed.NodeID) graphql.Marshaler {
+			return ec.marshalNID2feedgateᚋfeedᚐNodeID(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notice_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notice", field, true, false, "ID")
+}
+
+func (ec *executionContext) _Notice_kind(ctx context.Context, field graphql.CollectedField, obj *model.Notice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notice_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v feed.NoticeKind) graphql.Marshaler {
+			return ec.marshalNNoticeKind2feedgateᚋfeedᚐNoticeKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notice_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notice", field, true, false, "NoticeKind")
+}
+
+func (ec *executionContext) _Notice_at(ctx context.Context, field graphql.CollectedField, obj *model.Notice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notice_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNDateTime2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notice_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notice", field, true, false, "DateTime")
+}
+
+func (ec *executionContext) _Notice_actors(ctx context.Context, field graphql.CollectedField, obj *model.Notice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notice_actors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Notice().Actors(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚕfeedgateᚋgraphᚋmodelᚐUserᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Notice_actors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Notice",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Notice_actorCount(ctx context.Context, field graphql.CollectedField, obj *model.Notice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notice_actorCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ActorCount(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Notice_actorCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Notice", field, true, false, "Int")
+}
+
+func (ec *executionContext) _Notice_post(ctx context.Context, field graphql.CollectedField, obj *model.Notice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notice_post(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Notice().Post(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Post) graphql.Marshaler {
+			return ec.marshalOPost2ᚖfeedgateᚋgraphᚋmodelᚐPost(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Notice_post(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Notice",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Post(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NoticeConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.NoticeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoticeConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.NoticeEdge) graphql.Marshaler {
+			return ec.marshalNNoticeEdge2ᚕfeedgateᚋgraphᚋmodelᚐNoticeEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoticeConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NoticeConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NoticeEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NoticeConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.NoticeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoticeConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Notice) graphql.Marshaler {
+			return ec.marshalNNotice2ᚕᚖfeedgateᚋgraphᚋmodelᚐNotice(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoticeConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NoticeConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Notice(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NoticeConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.NoticeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoticeConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖfeedgateᚋgraphᚋmodelᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoticeConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NoticeConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NoticeEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.NoticeEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoticeEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoticeEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoticeEdge", field, true, false, "String")
+}
+
+func (ec *executionContext) _NoticeEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.NoticeEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoticeEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Notice) graphql.Marshaler {
+			return ec.marshalONotice2ᚖfeedgateᚋgraphᚋmodelᚐNotice(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NoticeEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NoticeEdge",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Notice(ctx, field)
 		},
 	}
 	return fc, nil
@@ -4464,6 +5239,82 @@ func (ec *executionContext) fieldContext_Query_followFeed(ctx context.Context, f
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_redDot(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_redDot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Query().RedDot(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *live.State) graphql.Marshaler {
+			return ec.marshalNRedDot2ᚖfeedgateᚋfeedᚋliveᚐState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_redDot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RedDot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_notices(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_notices(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Notices(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.NoticeConnection) graphql.Marshaler {
+			return ec.marshalNNoticeConnection2ᚖfeedgateᚋgraphᚋmodelᚐNoticeConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_notices(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NoticeConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_notices_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query___type(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4536,6 +5387,238 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields___Schema(ctx, field)
 		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RedDot_feedCount(ctx context.Context, field graphql.CollectedField, obj *live.State) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RedDot_feedCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RedDot().FeedCount(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RedDot_feedCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RedDot", field, true, true, "Int")
+}
+
+func (ec *executionContext) _RedDot_feedCountCapped(ctx context.Context, field graphql.CollectedField, obj *live.State) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RedDot_feedCountCapped(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RedDot().FeedCountCapped(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RedDot_feedCountCapped(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RedDot", field, true, true, "Boolean")
+}
+
+func (ec *executionContext) _RedDot_newestPost(ctx context.Context, field graphql.CollectedField, obj *live.State) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RedDot_newestPost(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RedDot().NewestPost(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Post) graphql.Marshaler {
+			return ec.marshalOPost2ᚖfeedgateᚋgraphᚋmodelᚐPost(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RedDot_newestPost(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RedDot",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Post(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RedDot_noticeCount(ctx context.Context, field graphql.CollectedField, obj *live.State) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RedDot_noticeCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RedDot().NoticeCount(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RedDot_noticeCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RedDot", field, true, true, "Int")
+}
+
+func (ec *executionContext) _RedDot_changedAt(ctx context.Context, field graphql.CollectedField, obj *live.State) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RedDot_changedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RedDot().ChangedAt(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNDateTime2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RedDot_changedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RedDot", field, true, true, "DateTime")
+}
+
+func (ec *executionContext) _Subscription_redDot(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_redDot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Subscription().RedDot(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *live.State) graphql.Marshaler {
+			return ec.marshalNRedDot2ᚖfeedgateᚋfeedᚋliveᚐState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_redDot(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RedDot(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_noticeAdded(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_noticeAdded(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Subscription().NoticeAdded(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Notice) graphql.Marshaler {
+			return ec.marshalNNotice2ᚖfeedgateᚋgraphᚋmodelᚐNotice(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_noticeAdded(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Notice(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_deliveryProgress(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_deliveryProgress(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().DeliveryProgress(ctx, fc.Args["postId"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *feed.Delivery) graphql.Marshaler {
+			return ec.marshalNDelivery2ᚖfeedgateᚋfeedᚐDelivery(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_deliveryProgress(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Delivery(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_deliveryProgress_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -6733,6 +7816,48 @@ func UnmarshalLinkInput(ctx context.Context, raw any) (model.LinkInput, error) {
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputMarkFeedSeenInput(ctx context.Context, obj any) (model.MarkFeedSeenInput, error) {
+	var it model.MarkFeedSeenInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"upTo"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "upTo":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("upTo"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UpTo = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalMarkFeedSeenInput unmarshals raw into the MarkFeedSeenInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalMarkFeedSeenInput(ctx context.Context, raw any) (model.MarkFeedSeenInput, error) {
+	var out model.MarkFeedSeenInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "MarkFeedSeenInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputMediaInput(ctx context.Context, obj any) (model.MediaInput, error) {
 	var it model.MediaInput
 	if obj == nil {
@@ -7630,6 +8755,11 @@ func (ec *executionContext) _FollowFeedConnection(ctx context.Context, sel ast.S
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "redDot":
+			out.Values[i] = ec._FollowFeedConnection_redDot(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -7770,6 +8900,72 @@ func (ec *executionContext) _Link(ctx context.Context, sel ast.SelectionSet, obj
 		case "title":
 			out.Values[i] = ec._Link_title(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var markFeedSeenPayloadImplementors = []string{"MarkFeedSeenPayload"}
+
+func (ec *executionContext) _MarkFeedSeenPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RedDotPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, markFeedSeenPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MarkFeedSeenPayload")
+		case "redDot":
+			out.Values[i] = ec._MarkFeedSeenPayload_redDot(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var markNoticesSeenPayloadImplementors = []string{"MarkNoticesSeenPayload"}
+
+func (ec *executionContext) _MarkNoticesSeenPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RedDotPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, markNoticesSeenPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MarkNoticesSeenPayload")
+		case "redDot":
+			out.Values[i] = ec._MarkNoticesSeenPayload_redDot(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -7954,6 +9150,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "markFeedSeen":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_markFeedSeen(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "markNoticesSeen":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_markNoticesSeen(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -7984,6 +9194,147 @@ func (ec *executionContext) _MuteUserPayload(ctx context.Context, sel ast.Select
 			out.Values[i] = graphql.MarshalString("MuteUserPayload")
 		case "user":
 			out.Values[i] = ec._MuteUserPayload_user(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var noticeImplementors = []string{"Notice"}
+
+func (ec *executionContext) _Notice(ctx context.Context, sel ast.SelectionSet, obj *model.Notice) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, noticeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Notice")
+		case "id":
+			out.Values[i] = ec._Notice_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "kind":
+			out.Values[i] = ec._Notice_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "at":
+			out.Values[i] = ec._Notice_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "actors":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Notice_actors(ctx, field, obj)
+				})
+		case "actorCount":
+			out.Values[i] = ec._Notice_actorCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "post":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Notice_post(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var noticeConnectionImplementors = []string{"NoticeConnection"}
+
+func (ec *executionContext) _NoticeConnection(ctx context.Context, sel ast.SelectionSet, obj *model.NoticeConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, noticeConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NoticeConnection")
+		case "edges":
+			out.Values[i] = ec._NoticeConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._NoticeConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._NoticeConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var noticeEdgeImplementors = []string{"NoticeEdge"}
+
+func (ec *executionContext) _NoticeEdge(ctx context.Context, sel ast.SelectionSet, obj *model.NoticeEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, noticeEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NoticeEdge")
+		case "cursor":
+			out.Values[i] = ec._NoticeEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._NoticeEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -8384,6 +9735,18 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_followFeed(ctx, field)
 				})
+		case "redDot":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_redDot(ctx, field)
+				})
+		case "notices":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_notices(ctx, field)
+				})
 		case "__type":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Query___type(ctx, field)
@@ -8413,6 +9776,88 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 	}
 
 	return out
+}
+
+var redDotImplementors = []string{"RedDot"}
+
+func (ec *executionContext) _RedDot(ctx context.Context, sel ast.SelectionSet, obj *live.State) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, redDotImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RedDot")
+		case "feedCount":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RedDot_feedCount(ctx, field, obj)
+				})
+		case "feedCountCapped":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RedDot_feedCountCapped(ctx, field, obj)
+				})
+		case "newestPost":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RedDot_newestPost(ctx, field, obj)
+				})
+		case "noticeCount":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RedDot_noticeCount(ctx, field, obj)
+				})
+		case "changedAt":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RedDot_changedAt(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var subscriptionImplementors = []string{"Subscription"}
+
+func (ec *executionContext) _Subscription(ctx context.Context, sel ast.SelectionSet) func(ctx context.Context) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, subscriptionImplementors)
+	ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{
+		Object: "Subscription",
+	})
+	if len(fields) != 1 {
+		graphql.AddErrorf(ctx, "must subscribe to exactly one stream")
+		return nil
+	}
+
+	switch fields[0].Name {
+	case "redDot":
+		return ec._Subscription_redDot(ctx, fields[0])
+	case "noticeAdded":
+		return ec._Subscription_noticeAdded(ctx, fields[0])
+	case "deliveryProgress":
+		return ec._Subscription_deliveryProgress(ctx, fields[0])
+	default:
+		panic("unknown field " + strconv.Quote(fields[0].Name))
+	}
 }
 
 var unblockUserPayloadImplementors = []string{"UnblockUserPayload"}
@@ -9257,6 +10702,14 @@ func (ec *executionContext) marshalNDeletePostPayload2ᚖfeedgateᚋgraphᚋmode
 	return ec._DeletePostPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNDelivery2ᚖfeedgateᚋfeedᚐDelivery(ctx context.Context, sel ast.SelectionSet, v *feed.Delivery) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Delivery!")
+		return graphql.Null
+	}
+	return ec._Delivery(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNDeliveryState2feedgateᚋfeedᚐDeliveryState(ctx context.Context, v any) (feed.DeliveryState, error) {
 	tmp, err := graphql.UnmarshalString(v)
 	res := unmarshalNDeliveryState2feedgateᚋfeedᚐDeliveryState[tmp]
@@ -9399,6 +10852,20 @@ func (ec *executionContext) marshalNID2ᚕstringᚄ(ctx context.Context, sel ast
 	return ret
 }
 
+func (ec *executionContext) unmarshalNInt2int(ctx context.Context, v any) (int, error) {
+	res, err := graphql.UnmarshalInt(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNInt2int(ctx context.Context, sel ast.SelectionSet, v int) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalInt(v)
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "Int!")
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNInt2int64(ctx context.Context, v any) (int64, error) {
 	res, err := scalar.UnmarshalCount(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -9424,6 +10891,27 @@ func (ec *executionContext) marshalNLikePostPayload2ᚖfeedgateᚋgraphᚋmodel�
 		return graphql.Null
 	}
 	return ec._LikePostPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNMarkFeedSeenInput2feedgateᚋgraphᚋmodelᚐMarkFeedSeenInput(ctx context.Context, v any) (model.MarkFeedSeenInput, error) {
+	res, err := ec.unmarshalInputMarkFeedSeenInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNMarkFeedSeenPayload2ᚖfeedgateᚋgraphᚋmodelᚐRedDotPayload(ctx context.Context, sel ast.SelectionSet, v *model.RedDotPayload) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "MarkFeedSeenPayload!")
+		return graphql.Null
+	}
+	return ec._MarkFeedSeenPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNMarkNoticesSeenPayload2ᚖfeedgateᚋgraphᚋmodelᚐRedDotPayload(ctx context.Context, sel ast.SelectionSet, v *model.RedDotPayload) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "MarkNoticesSeenPayload!")
+		return graphql.Null
+	}
+	return ec._MarkNoticesSeenPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNMedia2feedgateᚋgraphᚋmodelᚐMedia(ctx context.Context, sel ast.SelectionSet, v model.Media) graphql.Marshaler {
@@ -9473,6 +10961,84 @@ func (ec *executionContext) marshalNNode2ᚕfeedgateᚋgraphᚋmodelᚐNode(ctx 
 
 	return ret
 }
+
+func (ec *executionContext) marshalNNotice2ᚕᚖfeedgateᚋgraphᚋmodelᚐNotice(ctx context.Context, sel ast.SelectionSet, v []*model.Notice) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalONotice2ᚖfeedgateᚋgraphᚋmodelᚐNotice(ctx, sel, v[i])
+	})
+
+	return ret
+}
+
+func (ec *executionContext) marshalNNotice2ᚖfeedgateᚋgraphᚋmodelᚐNotice(ctx context.Context, sel ast.SelectionSet, v *model.Notice) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Notice!")
+		return graphql.Null
+	}
+	return ec._Notice(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNoticeConnection2ᚖfeedgateᚋgraphᚋmodelᚐNoticeConnection(ctx context.Context, sel ast.SelectionSet, v *model.NoticeConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "NoticeConnection!")
+		return graphql.Null
+	}
+	return ec._NoticeConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNoticeEdge2feedgateᚋgraphᚋmodelᚐNoticeEdge(ctx context.Context, sel ast.SelectionSet, v model.NoticeEdge) graphql.Marshaler {
+	return ec._NoticeEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNNoticeEdge2ᚕfeedgateᚋgraphᚋmodelᚐNoticeEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.NoticeEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNoticeEdge2feedgateᚋgraphᚋmodelᚐNoticeEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNNoticeKind2feedgateᚋfeedᚐNoticeKind(ctx context.Context, v any) (feed.NoticeKind, error) {
+	tmp, err := graphql.UnmarshalString(v)
+	res := unmarshalNNoticeKind2feedgateᚋfeedᚐNoticeKind[tmp]
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNNoticeKind2feedgateᚋfeedᚐNoticeKind(ctx context.Context, sel ast.SelectionSet, v feed.NoticeKind) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalString(marshalNNoticeKind2feedgateᚋfeedᚐNoticeKind[v])
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "NoticeKind!")
+	}
+	return res
+}
+
+var (
+	unmarshalNNoticeKind2feedgateᚋfeedᚐNoticeKind = map[string]feed.NoticeKind{
+		"LIKED":     feed.NoticeLiked,
+		"COMMENTED": feed.NoticeCommented,
+		"FOLLOWED":  feed.NoticeFollowed,
+		"REPOSTED":  feed.NoticeReposted,
+		"MENTIONED": feed.NoticeMentioned,
+	}
+	marshalNNoticeKind2feedgateᚋfeedᚐNoticeKind = map[feed.NoticeKind]string{
+		feed.NoticeLiked:     "LIKED",
+		feed.NoticeCommented: "COMMENTED",
+		feed.NoticeFollowed:  "FOLLOWED",
+		feed.NoticeReposted:  "REPOSTED",
+		feed.NoticeMentioned: "MENTIONED",
+	}
+)
 
 func (ec *executionContext) marshalNPageInfo2ᚖfeedgateᚋgraphᚋmodelᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v *model.PageInfo) graphql.Marshaler {
 	if v == nil {
@@ -9553,6 +11119,14 @@ func (ec *executionContext) marshalNPublishPostPayload2ᚖfeedgateᚋgraphᚋmod
 		return graphql.Null
 	}
 	return ec._PublishPostPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRedDot2ᚖfeedgateᚋfeedᚋliveᚐState(ctx context.Context, sel ast.SelectionSet, v *live.State) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RedDot!")
+		return graphql.Null
+	}
+	return ec._RedDot(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
@@ -9661,6 +11235,10 @@ func (ec *executionContext) marshalNUpdateProfilePayload2ᚖfeedgateᚋgraphᚋm
 		return graphql.Null
 	}
 	return ec._UpdateProfilePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNUser2feedgateᚋgraphᚋmodelᚐUser(ctx context.Context, sel ast.SelectionSet, v model.User) graphql.Marshaler {
+	return ec._User(ctx, sel, &v)
 }
 
 func (ec *executionContext) marshalNUser2ᚕᚖfeedgateᚋgraphᚋmodelᚐUser(ctx context.Context, sel ast.SelectionSet, v []*model.User) graphql.Marshaler {
@@ -10033,6 +11611,13 @@ func (ec *executionContext) marshalONode2feedgateᚋgraphᚋmodelᚐNode(ctx con
 	return ec._Node(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalONotice2ᚖfeedgateᚋgraphᚋmodelᚐNotice(ctx context.Context, sel ast.SelectionSet, v *model.Notice) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Notice(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOPlace2ᚖfeedgateᚋfeedᚐPlace(ctx context.Context, sel ast.SelectionSet, v *feed.Place) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -10096,6 +11681,13 @@ func (ec *executionContext) marshalOPostConnection2ᚖfeedgateᚋgraphᚋmodel�
 	return ec._PostConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalORedDot2ᚖfeedgateᚋfeedᚋliveᚐState(ctx context.Context, sel ast.SelectionSet, v *live.State) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RedDot(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOString2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
 	if v == nil {
 		return nil, nil
@@ -10147,6 +11739,25 @@ func (ec *executionContext) marshalOString2ᚖstring(ctx context.Context, sel as
 	_ = ctx
 	res := graphql.MarshalString(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOUser2ᚕfeedgateᚋgraphᚋmodelᚐUserᚄ(ctx context.Context, sel ast.SelectionSet, v []model.User) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNUser2feedgateᚋgraphᚋmodelᚐUser(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOUser2ᚖfeedgateᚋgraphᚋmodelᚐUser(ctx context.Context, sel ast.SelectionSet, v *model.User) graphql.Marshaler {

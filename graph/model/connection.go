@@ -1,6 +1,9 @@
 package model
 
-import "feedgate/feed"
+import (
+	"feedgate/feed"
+	"feedgate/feed/live"
+)
 
 // Page says where a page lies in its list, and how its cursors are made.
 type Page struct {
@@ -47,6 +50,7 @@ type PostConnection struct {
 type FollowFeedConnection struct {
 	*PostConnection
 	Since int64 // ms; 0 for none
+	Dot   RedDot
 }
 
 // NewFollowFeed makes a page of the follow feed of a page of posts.
@@ -62,6 +66,9 @@ func (c *FollowFeedConnection) CompleteSince() *int64 {
 	}
 	return &c.Since
 }
+
+// RedDot gives what is new for the reader.
+func (c *FollowFeedConnection) RedDot() (*live.State, error) { return c.Dot.State, c.Dot.Err }
 
 // PostEdge is a post in a list.
 type PostEdge struct {

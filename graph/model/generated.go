@@ -39,6 +39,12 @@ type LinkInput struct {
 	Title *string `json:"title,omitempty"`
 }
 
+// How far the follow feed was read.
+type MarkFeedSeenInput struct {
+	// A cursor of followFeed: all down to the newest post of that page, and all that was visible when it was made. When left out: everything until now.
+	UpTo *string `json:"upTo,omitempty"`
+}
+
 // A picture or a video to show.
 type MediaInput struct {
 	// Where it is: an http or https URL.
@@ -87,8 +93,12 @@ type PublishPostInput struct {
 	ClientMutationID *string `json:"clientMutationId,omitempty"`
 }
 
-// Reading. What is public needs no reader; followFeed and viewer need one.
+// Reading. What is public needs no reader; followFeed, redDot, notices and viewer need one.
 type Query struct {
+}
+
+// Being told. All subscriptions need a reader, and are served over WebSocket and as Server-Sent Events.
+type Subscription struct {
 }
 
 // A change of the reader's own profile. What is left out stays; null clears.

@@ -1,6 +1,9 @@
 package model
 
-import "feedgate/feed"
+import (
+	"feedgate/feed"
+	"feedgate/feed/live"
+)
 
 // UserTarget is the input of mutations that concern one other person.
 type UserTarget struct{ UserID string }
@@ -25,3 +28,16 @@ type DeletePostPayload struct{ DeletedPostID *feed.NodeID }
 
 // DeleteCommentPayload is what deleteComment gives back.
 type DeleteCommentPayload struct{ DeletedCommentID *feed.NodeID }
+
+// RedDotPayload is what a mutation of a mark gives back.
+type RedDotPayload struct{ Dot RedDot }
+
+// RedDot gives what is new now.
+func (p *RedDotPayload) RedDot() (*live.State, error) { return p.Dot.State, p.Dot.Err }
+
+// RedDot is a red dot that was derived because the query asks for it, or why
+// it could not be.
+type RedDot struct {
+	State *live.State
+	Err   error
+}
