@@ -96,6 +96,12 @@ func (s *Service) beat(ctx context.Context) error {
 		}
 		s.count(EventGenerationRaised)
 		s.useGeneration(gen)
+		// The loss is dealt with: beat at once, and look at it, so that the next one
+		// is seen as well.
+		for range 2 {
+			maps.Copy(s.seen, before)
+			before, beatErr = s.pulse.Beat(ctx, now, s.seen)
+		}
 	}
 	// What was seen counts, not what was written: another process may have been faster.
 	maps.Copy(s.seen, before)

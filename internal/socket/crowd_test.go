@@ -107,10 +107,11 @@ func (c *crowd) open(i int, pool *sync.Pool) error {
 			return conn, err
 		},
 	}
-	ws, _, err := d.Dial(c.url, nil)
+	ws, resp, err := d.Dial(c.url, nil)
 	if err != nil {
 		return err
 	}
+	resp.Body.Close()
 	for _, text := range []string{hello, `{"id":"a","type":"subscribe","payload":{"query":"subscription { state }"}}`} {
 		if err := ws.WriteMessage(websocket.TextMessage, []byte(text)); err != nil {
 			return err

@@ -13,7 +13,9 @@ import (
 )
 
 func TestDrainClosesEverySocketSpreadOverTime(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		const n = 50
 		ends := make(chan time.Duration, n)
 		began := time.Now()
@@ -39,9 +41,8 @@ func TestDrainClosesEverySocketSpreadOverTime(t *testing.T) {
 		drained := make(chan error, 1)
 		go func() { drained <- w.transport.Drain(t.Context()) }()
 		synctest.Wait()
-		_, resp, err := w.dialer.Dial(w.url, nil)
-		if err == nil || resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
-			t.Errorf("a new socket while draining: %v %v", err, resp)
+		if status, header := w.refused(t, w.url, nil); status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
+			t.Errorf("a new socket while draining: %d %v", status, header)
 		}
 		if err := <-drained; err != nil {
 			t.Error(err)
@@ -56,7 +57,7 @@ func TestDrainClosesEverySocketSpreadOverTime(t *testing.T) {
 			t.Errorf("%d of %d ended in the second half, want about half", late, n)
 		}
 		if listeners, _ := w.hub.Count(); listeners != 0 || w.counts.closedBy(websocket.CloseServiceRestart) != n {
-			t.Errorf("%d listeners, closes %v", listeners, w.counts.closed)
+			t.Errorf("%d listeners, closes %v", listeners, w.counts)
 		}
 		if err := w.transport.Drain(t.Context()); err != nil {
 			t.Errorf("a second drain: %v", err)
@@ -65,7 +66,9 @@ func TestDrainClosesEverySocketSpreadOverTime(t *testing.T) {
 }
 
 func TestDrainCutsWhatDoesNotGoInTime(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		for range 3 { // none of them reads
 			c := w.connected(t, hello)
 			c.send(`{"id":"a","type":"subscribe","payload":{"query":"subscription { state }"}}`)

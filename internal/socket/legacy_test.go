@@ -17,7 +17,9 @@ func (w *world) old(t *testing.T) *client {
 }
 
 func TestLegacyOperations(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.old(t)
 		c.send(`{"id":"1","type":"start","payload":{"query":"{ who }","operationName":null,"variables":{}}}`)
 		c.want(`{"id":"1","type":"data","payload":{"data":{"who":"45"}}}`, `{"id":"1","type":"complete"}`)
@@ -36,7 +38,9 @@ func TestLegacyOperations(t *testing.T) {
 }
 
 func TestLegacyStartReplacesAnOperationOfTheSameName(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.old(t)
 		c.send(`{"id":"1","type":"start","payload":{"query":"subscription { state }"}}`)
 		c.want(`{"id":"1","type":"data","payload":{"data":{"state":0}}}`)
@@ -52,6 +56,7 @@ func TestLegacyStartReplacesAnOperationOfTheSameName(t *testing.T) {
 }
 
 func TestLegacyErrorsAreToldBeforeTheClose(t *testing.T) {
+	t.Parallel()
 	start := `{"id":"1","type":"start","payload":{"query":"{ hello }"}}`
 	for name, c := range map[string]struct {
 		code int
@@ -59,15 +64,18 @@ func TestLegacyErrorsAreToldBeforeTheClose(t *testing.T) {
 		want string
 	}{
 		"bad token": {
-			4403, []string{`{"type":"connection_init","payload":{"fail":"bad"}}`},
+			4403,
+			[]string{`{"type":"connection_init","payload":{"fail":"bad"}}`},
 			`{"type":"connection_error","payload":{"message":"this token does not hold: get a new one","extensions":{"code":"UNAUTHENTICATED"}}}`,
 		},
 		"start before ack": {
-			4401, []string{start},
+			4401,
+			[]string{start},
 			`{"type":"connection_error","payload":{"message":"Unauthorized","extensions":{"code":"UNAUTHENTICATED"}}}`,
 		},
 		"unknown type": {
-			4400, []string{`{"type":"subscribe","id":"1"}`},
+			4400,
+			[]string{`{"type":"subscribe","id":"1"}`},
 			`{"type":"connection_error","payload":{"message":"Invalid message received","extensions":{"code":"BAD_USER_INPUT"}}}`,
 		},
 		"no init": {
@@ -76,7 +84,9 @@ func TestLegacyErrorsAreToldBeforeTheClose(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil, nil)
 				cl := w.dial(t, legacy)
 				for _, text := range c.send {
 					cl.send(text)

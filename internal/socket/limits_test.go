@@ -2,7 +2,6 @@ package socket_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -16,7 +15,9 @@ import (
 )
 
 func TestOperationsOfASocketAreCapped(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, hello)
 		for i := range 20 {
 			c.send(fmt.Sprintf(`{"id":"%d","type":"subscribe","payload":{"query":"subscription { state }"}}`, i))
@@ -65,6 +66,7 @@ func TestReadersAreCapped(t *testing.T) {
 }
 
 func TestHandshake(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		header http.Header
 		host   string
@@ -74,14 +76,15 @@ func TestHandshake(t *testing.T) {
 		"foreign host":   {nil, "evil", http.StatusForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil, nil)
 				url := w.url
 				if c.host != "" {
 					url = "ws://" + c.host + "/graphql"
 				}
-				_, resp, err := w.dialer.Dial(url, c.header)
-				if !errors.Is(err, websocket.ErrBadHandshake) || resp.StatusCode != c.status {
-					t.Errorf("got %v %v", err, resp)
+				if status, _ := w.refused(t, url, c.header); status != c.status {
+					t.Errorf("got %d, want %d", status, c.status)
 				}
 			})
 		})
@@ -93,9 +96,8 @@ func TestSocketsAreCapped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil, func(cfg *socket.Config) { cfg.MaxSockets = 1 })
 		c := w.connected(t, hello)
-		_, resp, err := w.dialer.Dial(w.url, nil)
-		if err == nil || resp.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("got %v %v", err, resp)
+		if status, _ := w.refused(t, w.url, nil); status != http.StatusServiceUnavailable {
+			t.Errorf("got %d", status)
 		}
 		c.ws.Close()
 		synctest.Wait()
@@ -106,7 +108,9 @@ func TestSocketsAreCapped(t *testing.T) {
 // A client that does not read makes its subscription wait, and then sees the
 // newest state.
 func TestLatestStateWinsForASlowReader(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		slow, quick := w.connected(t, hello), w.connected(t, hello)
 		for _, c := range []*client{slow, quick} {
 			c.send(`{"id":"a","type":"subscribe","payload":{"query":"subscription { state }"}}`)
@@ -123,7 +127,9 @@ func TestLatestStateWinsForASlowReader(t *testing.T) {
 }
 
 func TestClientThatStopsReadingIsCut(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, hello)
 		c.send(`{"id":"a","type":"subscribe","payload":{"query":"subscription { state }"}}`)
 		began := time.Now()
@@ -131,8 +137,8 @@ func TestClientThatStopsReadingIsCut(t *testing.T) {
 			time.Sleep(tick)
 		}
 		wantAbout(t, "the end", began, 10*time.Second)
-		if n, _ := w.hub.Count(); n != 0 || w.counts.slow != 1 {
-			t.Errorf("%d listeners, %d slow closes", n, w.counts.slow)
+		if n, _ := w.hub.Count(); n != 0 || w.counts.slowOnes() != 1 {
+			t.Errorf("%d listeners, %d slow closes", n, w.counts.slowOnes())
 		}
 	})
 }
@@ -140,7 +146,9 @@ func TestClientThatStopsReadingIsCut(t *testing.T) {
 // What a client asks for without reading the answers is bounded: its own next
 // message is not taken before the answer to the one before is written.
 func TestFloodOfPingsFromAClientThatDoesNotRead(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, hello)
 		done := make(chan int)
 		go func() {
@@ -153,14 +161,16 @@ func TestFloodOfPingsFromAClientThatDoesNotRead(t *testing.T) {
 		if n := <-done; n > 5 {
 			t.Errorf("%d pings were taken", n)
 		}
-		if w.counts.slow != 1 {
-			t.Errorf("%d slow closes", w.counts.slow)
+		if slow := w.counts.slowOnes(); slow != 1 {
+			t.Errorf("%d slow closes", slow)
 		}
 	})
 }
 
 func TestFloodOfOperationsFromAClientThatDoesNotRead(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, hello)
 		done := make(chan int)
 		go func() {
@@ -171,11 +181,9 @@ func TestFloodOfOperationsFromAClientThatDoesNotRead(t *testing.T) {
 			done <- n
 		}()
 		time.Sleep(time.Second)
-		w.counts.look(func() {
-			if w.counts.operations > 40 {
-				t.Errorf("%d operations run", w.counts.operations)
-			}
-		})
+		if n := w.counts.running(); n > 40 {
+			t.Errorf("%d operations run", n)
+		}
 		if n := <-done; n > 50 {
 			t.Errorf("%d operations were taken", n)
 		}

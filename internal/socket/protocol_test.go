@@ -8,16 +8,10 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// in runs a test in a bubble with a clock of its own, which also waits until
-// every goroutine of the test has ended.
-func in(t *testing.T, f func(t *testing.T, w *world)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t, nil, nil)) })
-}
-
 func TestSubscriptionGivesStatesUntilItIsCompleted(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, hello)
 		c.send(`{"id":"a","type":"subscribe","payload":{"query":"subscription { state }"}}`)
 		c.want(`{"id":"a","type":"next","payload":{"data":{"state":0}}}`)
@@ -35,7 +29,9 @@ func TestSubscriptionGivesStatesUntilItIsCompleted(t *testing.T) {
 }
 
 func TestQueriesMutationsAndEndingSubscriptions(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, hello)
 		c.send(`{"id":"q","type":"subscribe","payload":{"query":"{ who }"}}`)
 		c.want(`{"id":"q","type":"next","payload":{"data":{"who":"45"}}}`, `{"id":"q","type":"complete"}`)
@@ -49,7 +45,9 @@ func TestQueriesMutationsAndEndingSubscriptions(t *testing.T) {
 }
 
 func TestErrorsOfOperations(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, hello)
 		for query, want := range map[string][]string{
 			`{ nothing }`:           {`{"id":"e","type":"error","payload":[{"message":"Cannot query field \"nothing\" on type \"Query\".","extensions":{"code":"BAD_USER_INPUT"}}]}`},
@@ -69,7 +67,9 @@ func TestErrorsOfOperations(t *testing.T) {
 }
 
 func TestPingsAreAnsweredWithTheirPayload(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.dial(t, modern)
 		c.send(`{"type":"ping"}`)
 		c.want(`{"type":"pong"}`)
@@ -95,6 +95,7 @@ func TestPingsAreAnsweredWithTheirPayload(t *testing.T) {
 }
 
 func TestProtocolErrorsCloseWithTheirCodes(t *testing.T) {
+	t.Parallel()
 	long, longID := strings.Repeat(" ", 64<<10+1), strings.Repeat("x", 257)
 	sub := `{"id":"a","type":"subscribe","payload":{"query":"subscription { state }"}}`
 	for name, c := range map[string]struct {
@@ -137,7 +138,9 @@ func TestProtocolErrorsCloseWithTheirCodes(t *testing.T) {
 		"authentication hangs":       {4408, "Connection initialisation timeout", []string{`{"type":"connection_init","payload":{"fail":"hang"}}`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil, nil)
 				cl := w.dial(t, modern)
 				go func() {
 					for _, text := range c.send {
@@ -157,7 +160,9 @@ func TestProtocolErrorsCloseWithTheirCodes(t *testing.T) {
 }
 
 func TestBinaryMessageIsRefused(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, hello)
 		if err := c.ws.WriteMessage(websocket.BinaryMessage, []byte(`{"type":"ping"}`)); err != nil {
 			t.Fatal(err)
@@ -167,6 +172,7 @@ func TestBinaryMessageIsRefused(t *testing.T) {
 }
 
 func TestSubprotocols(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		offered []string
 		taken   string
@@ -178,7 +184,9 @@ func TestSubprotocols(t *testing.T) {
 		"none":    {nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil, nil)
 				cl := w.dial(t, c.offered...)
 				if got := cl.ws.Subprotocol(); got != c.taken {
 					t.Errorf("got %q, want %q", got, c.taken)

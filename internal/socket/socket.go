@@ -36,6 +36,8 @@ type socket struct {
 	take    func(message) // what it does with a message now
 	release func()
 	lost    error // why it cannot read on; nil if it panicked
+	// panicked logs, which needs the context.
+	panicked func(any)
 
 	mu         sync.Mutex
 	operations map[string]*run // those that clients may name
@@ -100,6 +102,7 @@ func (s *socket) open(ctx context.Context) {
 	s.t.cfg.Metrics.Opened(s.ws.Subprotocol())
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.take = func(m message) { s.greet(ctx, m) }
+	s.panicked = func(v any) { s.t.logPanic(ctx, v) }
 	now := s.t.cfg.Clock.Now()
 	s.due.initBy = now.Add(s.t.cfg.InitTimeout)
 	s.t.wheel.add(s, s.due.initBy)
@@ -129,7 +132,7 @@ func (s *socket) readOne() bool {
 // tearDown waits for all that the socket has started.
 func (s *socket) tearDown() {
 	if v := recover(); v != nil {
-		s.t.logPanic("socket reader panicked", v)
+		s.panicked(v)
 	}
 	code := s.ended(s.lost)
 	s.running.Wait()
@@ -269,7 +272,7 @@ func (t *Transport) pingEvery() time.Duration {
 func (s *socket) admit(ctx context.Context, payload json.RawMessage) (inner context.Context, expires time.Time, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.t.logPanic("socket authentication panicked", v)
+			s.t.logPanic(ctx, v)
 			err = &feed.Error{Code: feed.CodeInternal, Text: "something went wrong inside feedgate"}
 		}
 	}()

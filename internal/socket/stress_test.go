@@ -114,7 +114,7 @@ func TestCrowdWithClientsThatStopReadingAndVanish(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newPaddedWorld(t, listener, `,"pad":"`+strings.Repeat("x", 2<<10)+`"`, func(c *socket.Config) {
-		c.PingInterval, c.WriteTimeout, c.SendBuffer, c.InitTimeout = interval, interval/2, 4<<10, time.Minute
+		c.PingInterval, c.WriteTimeout, c.SendBuffer, c.InitTimeout = interval, interval/5, 4<<10, time.Minute
 		c.DrainSpread = time.Second
 	})
 	before := measure()
@@ -143,8 +143,8 @@ func TestCrowdWithClientsThatStopReadingAndVanish(t *testing.T) {
 	until(t, 5*interval, "those that stopped or vanished are cut", func() bool { return w.transport.Open() == behaving(n) })
 	w.counts.look(func() {
 		t.Logf("closed: %v, slow: %d", w.counts.closed, w.counts.slow)
-		if w.counts.slow == 0 || w.counts.closed[1006] != n-behaving(n) {
-			t.Errorf("closes %v, %d of them slow, want %d cut", w.counts.closed, w.counts.slow, n-behaving(n))
+		if w.counts.closed[1006] != n-behaving(n) { // whether by a write or by a ping, what comes first
+			t.Errorf("closes %v, want %d cut", w.counts.closed, n-behaving(n))
 		}
 	})
 	w.hub.Publish(99)
@@ -155,7 +155,8 @@ func TestCrowdWithClientsThatStopReadingAndVanish(t *testing.T) {
 	after := measure()
 	t.Logf("afterwards: %d goroutines (%d before), heap %+d KiB, stacks %+d KiB",
 		after.goroutines, before.goroutines, (after.heap-before.heap)/1024, (after.stacks-before.stacks)/1024)
-	if grown := after.heap - before.heap; grown > 4<<20 {
+	// The runtime keeps the descriptors of goroutines that were, 450 bytes each.
+	if grown := after.heap - before.heap; grown > 1<<20+n*2<<10 {
 		t.Errorf("the heap has grown by %d KiB", grown/1024)
 	}
 }
@@ -164,7 +165,7 @@ func TestCrowdWithClientsThatStopReadingAndVanish(t *testing.T) {
 //
 //nolint:paralleltest // it measures the whole process
 func TestThousandSocketsThatVanishLeaveNothing(t *testing.T) {
-	const n, interval = 1000, 2 * time.Second
+	const n, interval = 1000, time.Second
 	var lc net.ListenConfig
 	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -22,7 +22,9 @@ func wantAbout(t *testing.T, what string, began time.Time, want time.Duration) {
 }
 
 func TestInitTimeout(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		began := time.Now()
 		w.dial(t, modern).wantClose(4408, "")
 		wantAbout(t, "the close", began, 5*time.Second)
@@ -30,7 +32,9 @@ func TestInitTimeout(t *testing.T) {
 }
 
 func TestClientThatNeverAnswersIsCutWithinTwoIntervals(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, hello)
 		c.ws.SetPingHandler(func(string) error { return nil })
 		c.send(`{"id":"a","type":"subscribe","payload":{"query":"subscription { state }"}}`)
@@ -48,12 +52,13 @@ func TestClientThatNeverAnswersIsCutWithinTwoIntervals(t *testing.T) {
 		}
 		synctest.Wait()
 		if n, _ := w.hub.Count(); n != 0 || w.counts.closedBy(1006) != 1 {
-			t.Errorf("%d listeners, closes %v", n, w.counts.closed)
+			t.Errorf("%d listeners, closes %v", n, w.counts)
 		}
 	})
 }
 
 func TestAnyAnswerKeepsASocketOpen(t *testing.T) {
+	t.Parallel()
 	answers := map[string]func(c *client){
 		"pong frame":   func(c *client) { _ = c.ws.WriteMessage(websocket.PongMessage, nil) },
 		"ping frame":   func(c *client) { _ = c.ws.WriteMessage(websocket.PingMessage, nil) },
@@ -62,7 +67,9 @@ func TestAnyAnswerKeepsASocketOpen(t *testing.T) {
 	}
 	for name, answer := range answers {
 		t.Run(name, func(t *testing.T) {
-			in(t, func(t *testing.T, w *world) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil, nil)
 				c := w.connected(t, hello)
 				frames := 0
 				c.ws.SetPingHandler(func(string) error {
@@ -88,7 +95,9 @@ func TestAnyAnswerKeepsASocketOpen(t *testing.T) {
 }
 
 func TestLegacyKeepAliveComesWithEachInterval(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.old(t)
 		began := time.Now()
 		for range 4 {
@@ -99,7 +108,9 @@ func TestLegacyKeepAliveComesWithEachInterval(t *testing.T) {
 }
 
 func TestTokenThatExpiresEndsOperationsAndCloses(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, `{"type":"connection_init","payload":{"expires":"10m"}}`)
 		for _, id := range []string{"a", "b"} {
 			c.send(`{"id":"` + id + `","type":"subscribe","payload":{"query":"subscription { state }"}}`)
@@ -116,7 +127,9 @@ func TestTokenThatExpiresEndsOperationsAndCloses(t *testing.T) {
 }
 
 func TestClientThatDoesNotAnswerACloseIsCut(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, hello)
 		c.ws.SetCloseHandler(func(int, string) error { return nil })
 		c.send(`nonsense`)
@@ -130,7 +143,9 @@ func TestClientThatDoesNotAnswerACloseIsCut(t *testing.T) {
 }
 
 func TestClientThatClosesIsAnsweredWithItsCode(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, hello)
 		c.send(`{"id":"a","type":"subscribe","payload":{"query":"subscription { state }"}}`)
 		c.want(`{"id":"a","type":"next","payload":{"data":{"state":0}}}`)
@@ -143,13 +158,15 @@ func TestClientThatClosesIsAnsweredWithItsCode(t *testing.T) {
 		}
 		synctest.Wait()
 		if n, _ := w.hub.Count(); n != 0 || w.counts.closedBy(4499) != 1 {
-			t.Errorf("%d listeners, closes %v", n, w.counts.closed)
+			t.Errorf("%d listeners, closes %v", n, w.counts)
 		}
 	})
 }
 
 func TestHalfAFrameDoesNotHoldASocket(t *testing.T) {
-	in(t, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil, nil)
 		c := w.connected(t, hello)
 		go func() {
 			for { // what the server sends is taken, nothing is answered

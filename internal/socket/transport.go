@@ -158,8 +158,9 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	go s.serve()
 }
 
-func (t *Transport) logPanic(text string, value any) {
-	t.cfg.Log.Error(text, slog.Any("panic", value), slog.String("stack", string(debug.Stack())))
+// logPanic logs a panic outside of operations: in the reader, or in Auth.
+func (t *Transport) logPanic(ctx context.Context, value any) {
+	t.cfg.Log.LogAttrs(ctx, slog.LevelError, "socket panicked", slog.Any("panic", value), slog.String("stack", string(debug.Stack())))
 }
 
 // refuse answers a request that does not become a socket.

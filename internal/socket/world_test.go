@@ -42,6 +42,16 @@ func (c *counts) Closed(code int)  { c.look(func() { c.closed[code]++ }) }
 func (c *counts) Operations(d int) { c.look(func() { c.operations += d }) }
 func (c *counts) Sent(int)         { c.look(func() { c.messages++ }) }
 func (c *counts) Slow()            { c.look(func() { c.slow++ }) }
+func (c *counts) slowOnes() (n int) {
+	c.look(func() { n = c.slow })
+	return n
+}
+
+func (c *counts) running() (n int) {
+	c.look(func() { n = c.operations })
+	return n
+}
+
 func (c *counts) closedBy(code int) (n int) {
 	c.look(func() { n = c.closed[code] })
 	return n
@@ -60,7 +70,9 @@ type world struct {
 // auth takes {"user": "45"}; "expires" is a duration from now.
 func auth(ctx context.Context, payload json.RawMessage) (context.Context, time.Time, error) {
 	var p struct {
-		User, Expires, Fail string
+		User    string `json:"user"`
+		Expires string `json:"expires"`
+		Fail    string `json:"fail"`
 	}
 	if payload == nil {
 		return ctx, time.Time{}, nil
@@ -140,8 +152,8 @@ func newPaddedWorld(tb testing.TB, listener net.Listener, pad string, change fun
 		if n := w.transport.Open(); n != 0 {
 			tb.Errorf("%d sockets are left", n)
 		}
-		if w.counts.operations != 0 {
-			tb.Errorf("%d operations are left", w.counts.operations)
+		if n := w.counts.running(); n != 0 {
+			tb.Errorf("%d operations are left", n)
 		}
 	})
 	return w
@@ -164,10 +176,25 @@ func (w *world) dial(tb testing.TB, protocols ...string) *client {
 	d.Subprotocols = protocols
 	ws, resp, err := d.DialContext(tb.Context(), w.url, nil)
 	if err != nil {
-		tb.Fatalf("dial: %v %v", err, resp)
+		tb.Fatalf("dial: %v", err)
 	}
+	resp.Body.Close()
 	tb.Cleanup(func() { ws.Close() })
 	return &client{tb: tb, ws: ws}
+}
+
+// refused dials and gives the answer to a handshake that is turned down.
+func (w *world) refused(tb testing.TB, url string, header http.Header) (status int, answer http.Header) {
+	tb.Helper()
+	ws, resp, err := w.dialer.DialContext(tb.Context(), url, header)
+	if err == nil {
+		ws.Close()
+	}
+	if resp == nil {
+		tb.Fatalf("dial: %v", err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode, resp.Header
 }
 
 // connected gives a client that has been welcomed.

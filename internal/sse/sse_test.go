@@ -3,7 +3,6 @@ package sse_test
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -22,22 +21,25 @@ func next(json string) string { return "event: next|data: " + json }
 func state(n int) string { return next(`{"data":{"state":` + strconv.Itoa(n) + `  }}`) }
 
 func TestSubscriptionGivesEventsUntilTheClientGoes(t *testing.T) {
-	in(t, nil, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
 		s := w.open(t, "subscription { state }")
 		s.want(":", state(0))
 		for i := 1; i < 1000; i++ { // one JSON in each event, however fast
 			w.hub.Publish(i)
 			s.want(state(i))
 		}
-		s.resp.Body.Close()
+		s.body.Close()
 		synctest.Wait()
-		if n, _ := w.hub.Count(); n != 0 || w.counts.cut != 1 {
-			t.Errorf("%d listeners, %d streams were cut", n, w.counts.cut)
+		if n, _ := w.hub.Count(); n != 0 || w.counts.get(&w.counts.cut) != 1 {
+			t.Errorf("%d listeners, %d streams were cut", n, w.counts.get(&w.counts.cut))
 		}
 	})
 }
 
 func TestOperationsThatEndAreCompleted(t *testing.T) {
+	t.Parallel()
 	for query, want := range map[string][]string{
 		"{ hello }":                      {next(`{"data":{"hello":"world"}}`), done, "end"},
 		"mutation { publish(n: 5) }":     {next(`{"data":{"publish":5}}`), done, "end"},
@@ -49,11 +51,13 @@ func TestOperationsThatEndAreCompleted(t *testing.T) {
 		"{ nothing }":                    {next(`{"errors":[{"message":"Cannot query field \"nothing\" on type \"Query\".","extensions":{"code":"BAD_USER_INPUT"}}]}`), done, "end"},
 	} {
 		t.Run(query, func(t *testing.T) {
-			in(t, nil, func(t *testing.T, w *world) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil)
 				w.open(t, query).want(want...)
 				synctest.Wait()
-				if w.counts.completed != 1 {
-					t.Errorf("%d streams were completed, want 1", w.counts.completed)
+				if n := w.counts.get(&w.counts.completed); n != 1 {
+					t.Errorf("%d streams were completed, want 1", n)
 				}
 			})
 		})
@@ -61,7 +65,9 @@ func TestOperationsThatEndAreCompleted(t *testing.T) {
 }
 
 func TestConnectionIsUsedAgainAfterAStream(t *testing.T) {
-	in(t, nil, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
 		for range 3 {
 			w.open(t, "{ hello }").want(next(`{"data":{"hello":"world"}}`), done, "end")
 			time.Sleep(time.Minute) // no deadline is left over
@@ -70,6 +76,7 @@ func TestConnectionIsUsedAgainAfterAStream(t *testing.T) {
 }
 
 func TestRequestsThatDoNotBecomeStreams(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		method, accept, body string
 		header               []string
@@ -87,14 +94,12 @@ func TestRequestsThatDoNotBecomeStreams(t *testing.T) {
 		"no events are wanted": {http.MethodPost, "application/json", "{}", nil, http.StatusTeapot, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, nil, func(t *testing.T, w *world) {
-				resp := w.do(t, c.method, c.accept, c.body, c.header...)
-				text, err := io.ReadAll(resp.Body)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if resp.StatusCode != c.status || !strings.Contains(string(text), c.want) {
-					t.Errorf("got %d %s, want %d %s", resp.StatusCode, text, c.status, c.want)
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil)
+				status, text, _ := w.refused(t, w.request(t, c.method, c.accept, c.body, c.header...))
+				if status != c.status || !strings.Contains(text, c.want) {
+					t.Errorf("got %d %s, want %d %s", status, text, c.status, c.want)
 				}
 			})
 		})
@@ -102,9 +107,11 @@ func TestRequestsThatDoNotBecomeStreams(t *testing.T) {
 }
 
 func TestSilenceIsBrokenByComments(t *testing.T) {
-	in(t, func(cfg *sse.Config, server *http.Server) {
-		server.ReadTimeout, server.WriteTimeout = 30*time.Second, 40*time.Second
-	}, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(_ *sse.Config, server *http.Server) {
+			server.ReadTimeout, server.WriteTimeout = 30*time.Second, 40*time.Second
+		})
 		s := w.open(t, "subscription { state }")
 		s.want(state(0))
 		began := time.Now()
@@ -120,9 +127,11 @@ func TestSilenceIsBrokenByComments(t *testing.T) {
 }
 
 func TestTokenThatExpiresCompletesTheStream(t *testing.T) {
-	in(t, func(cfg *sse.Config, _ *http.Server) {
-		cfg.Expires = func(context.Context) time.Time { return time.Now().Add(10 * time.Minute) }
-	}, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(cfg *sse.Config, _ *http.Server) {
+			cfg.Expires = func(context.Context) time.Time { return time.Now().Add(10 * time.Minute) }
+		})
 		s := w.open(t, "subscription { state }")
 		began := time.Now()
 		s.want(state(0), next(`{"errors":[{"message":"token expired","extensions":{"code":"UNAUTHENTICATED"}}]}`), done, "end")
@@ -133,7 +142,9 @@ func TestTokenThatExpiresCompletesTheStream(t *testing.T) {
 }
 
 func TestSlowReaderSeesTheNewestStateAndOneThatStopsIsCut(t *testing.T) {
-	in(t, nil, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
 		quick, slow := w.open(t, "subscription { state }"), w.open(t, "subscription { state }")
 		quick.want(state(0))
 		slow.want(state(0))
@@ -148,7 +159,7 @@ func TestSlowReaderSeesTheNewestStateAndOneThatStopsIsCut(t *testing.T) {
 		if seen > 100 { // what the client's own buffers hold
 			t.Errorf("the slow reader saw %d old states", seen)
 		}
-		for w.counts.slow == 0 {
+		for w.counts.get(&w.counts.slow) == 0 {
 			w.hub.Publish(0)
 			time.Sleep(time.Second)
 		}
@@ -156,16 +167,19 @@ func TestSlowReaderSeesTheNewestStateAndOneThatStopsIsCut(t *testing.T) {
 }
 
 func TestStreamsAreCapped(t *testing.T) {
-	in(t, func(cfg *sse.Config, _ *http.Server) { cfg.MaxStreams = 1 }, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(cfg *sse.Config, _ *http.Server) { cfg.MaxStreams = 1 })
 		w.open(t, "subscription { state }").want(state(0))
-		resp := w.do(t, http.MethodPost, "text/event-stream", `{"query":"{ hello }"}`)
-		if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
-			t.Errorf("got %s", resp.Status)
+		status, _, header := w.refused(t, w.request(t, http.MethodPost, "text/event-stream", `{"query":"{ hello }"}`))
+		if status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
+			t.Errorf("got %d %v", status, header)
 		}
 	})
 }
 
 func TestReadersAreCapped(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		err    error
 		status int
@@ -175,13 +189,14 @@ func TestReadersAreCapped(t *testing.T) {
 		"broken":   {errors.New("dial tcp"), http.StatusServiceUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in(t, func(cfg *sse.Config, _ *http.Server) {
-				cfg.Reserve = func(context.Context) (func(), error) { return nil, c.err }
-			}, func(t *testing.T, w *world) {
-				resp := w.do(t, http.MethodPost, "text/event-stream", `{"query":"{ hello }"}`)
-				text, _ := io.ReadAll(resp.Body)
-				if resp.StatusCode != c.status || strings.Contains(string(text), "dial") {
-					t.Errorf("got %s %s", resp.Status, text)
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, func(cfg *sse.Config, _ *http.Server) {
+					cfg.Reserve = func(context.Context) (func(), error) { return nil, c.err }
+				})
+				status, text, _ := w.refused(t, w.request(t, http.MethodPost, "text/event-stream", `{"query":"{ hello }"}`))
+				if status != c.status || strings.Contains(text, "dial") {
+					t.Errorf("got %d %s", status, text)
 				}
 			})
 		})
@@ -189,7 +204,9 @@ func TestReadersAreCapped(t *testing.T) {
 }
 
 func TestDrainBreaksStreamsOffSpreadOverTime(t *testing.T) {
-	in(t, nil, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
 		const n = 50
 		ends := make(chan time.Duration, n)
 		began := time.Now()
@@ -215,14 +232,16 @@ func TestDrainBreaksStreamsOffSpreadOverTime(t *testing.T) {
 		if late < 20 || late > 30 {
 			t.Errorf("%d of %d ended in the second half", late, n)
 		}
-		if resp := w.do(t, http.MethodPost, "text/event-stream", `{"query":"{ hello }"}`); resp.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("a new stream got %s", resp.Status)
+		if status, _, _ := w.refused(t, w.request(t, http.MethodPost, "text/event-stream", `{"query":"{ hello }"}`)); status != http.StatusServiceUnavailable {
+			t.Errorf("a new stream got %d", status)
 		}
 	})
 }
 
 func TestDrainCutsWhatDoesNotGoInTime(t *testing.T) {
-	in(t, nil, func(t *testing.T, w *world) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
 		s := w.open(t, "subscription { state }")
 		s.want(state(0))
 		for i := range 500 { // until the client's buffers are full and a write waits

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -47,6 +47,11 @@ func (c *counts) Closed(completed bool) {
 	})
 }
 
+func (c *counts) get(which *int) (n int) {
+	c.look(func() { n = *which })
+	return n
+}
+
 // world is a server with its transport.
 type world struct {
 	hub       *operationtest.Hub
@@ -64,14 +69,6 @@ func read(r *http.Request) (*graphql.RawParams, int, *feed.Error) {
 		return nil, http.StatusBadRequest, feed.BadInput("query", "there is no query")
 	}
 	return &p, 0, nil
-}
-
-// in runs a test in a bubble with a clock of its own, which also waits until
-// every goroutine of the test has ended.
-func in(t *testing.T, change func(*sse.Config, *http.Server), f func(t *testing.T, w *world)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t, change)) })
 }
 
 func newWorld(t *testing.T, change func(*sse.Config, *http.Server)) *world {
@@ -117,14 +114,8 @@ func newWorld(t *testing.T, change func(*sse.Config, *http.Server)) *world {
 	return w
 }
 
-// stream is the client's end.
-type stream struct {
-	t     *testing.T
-	resp  *http.Response
-	lines *bufio.Scanner
-}
-
-func (w *world) do(t *testing.T, method, accept, body string, header ...string) *http.Response {
+// request makes a request; a header more is given as name and value.
+func (w *world) request(t *testing.T, method, accept, body string, header ...string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -135,21 +126,42 @@ func (w *world) do(t *testing.T, method, accept, body string, header ...string) 
 	if len(header) == 2 {
 		r.Header.Set(header[0], header[1])
 	}
+	return r
+}
+
+// refused makes a request that does not become a stream.
+func (w *world) refused(t *testing.T, r *http.Request) (status int, text string, header http.Header) {
+	t.Helper()
 	resp, err := w.client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { resp.Body.Close() })
-	return resp
+	defer resp.Body.Close()
+	all, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(all), resp.Header
+}
+
+// stream is the client's end.
+type stream struct {
+	t     *testing.T
+	body  io.ReadCloser
+	lines *bufio.Scanner
 }
 
 func (w *world) open(t *testing.T, query string) *stream {
 	t.Helper()
-	resp := w.do(t, http.MethodPost, "text/event-stream", `{"query":"`+query+`"}`)
+	resp, err := w.client.Do(w.request(t, http.MethodPost, "text/event-stream", `{"query":"`+query+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream; charset=utf-8" {
 		t.Fatalf("got %s %v", resp.Status, resp.Header)
 	}
-	return &stream{t: t, resp: resp, lines: bufio.NewScanner(resp.Body)}
+	return &stream{t: t, body: resp.Body, lines: bufio.NewScanner(resp.Body)}
 }
 
 // event reads the lines up to an empty one. End: the stream ended before.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 
@@ -108,7 +109,12 @@ func (s *schema) Exec(ctx context.Context) graphql.ResponseHandler {
 		return graphql.OneShot(result(field.Alias, n))
 	case ast.Subscription:
 		return s.subscribe(ctx, field, args)
+	default:
+		return s.query(ctx, field)
 	}
+}
+
+func (*schema) query(ctx context.Context, field graphql.CollectedField) graphql.ResponseHandler {
 	switch field.Name {
 	case "panic":
 		panic("the inside")
@@ -142,7 +148,8 @@ func (s *schema) subscribe(ctx context.Context, field graphql.CollectedField, ar
 		to, _ := args["n"].(int64)
 		at := int64(0)
 		return func(context.Context) *graphql.Response {
-			if at++; at > to {
+			at++
+			if at > to {
 				return nil
 			}
 			return result(field.Alias, at)
@@ -173,6 +180,7 @@ func result(name string, value any) *graphql.Response {
 // feedgate's. Pad is JSON that follows each state, to make it long.
 func NewExecutor(h *Hub, pad string) *executor.Executor {
 	exec := executor.New(&schema{hub: h, pad: pad, doc: gqlparser.MustLoadSchema(&ast.Source{Input: sdl})})
+	exec.SetRecoverFunc(func(_ context.Context, value any) error { return fmt.Errorf("panic: %v", value) })
 	exec.SetErrorPresenter(func(_ context.Context, err error) *gqlerror.Error {
 		shown := &gqlerror.Error{Message: "something went wrong", Extensions: map[string]any{"code": feed.CodeInternal}}
 		if known, ok := errors.AsType[*feed.Error](err); ok {
