@@ -62,18 +62,24 @@ func (l *Loader[V]) batch(_ context.Context, ids []feed.ID) []*dataloader.Result
 	return results
 }
 
-func (l *Loader[V]) load(ctx context.Context, ids []feed.ID) (values []V, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("loading %s panicked: %v\n%s", l.name, r, debug.Stack())
-		}
-	}()
+func (l *Loader[V]) load(ctx context.Context, ids []feed.ID) ([]V, error) {
 	l.set.observe(l.name, len(ids))
-	values, err = l.fetch(ctx, l.set, ids)
+	values, err := safely(l.name, func() ([]V, error) { return l.fetch(ctx, l.set, ids) })
 	if err == nil && len(values) != len(ids) {
 		err = fmt.Errorf("loading %s gave %d values for %d ids", l.name, len(values), len(ids))
 	}
 	return values, err
+}
+
+// safely makes an error of a panic, which would end the process: a load runs in
+// a goroutine of its own.
+func safely[V any](name string, load func() (V, error)) (v V, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("loading %s panicked: %v\n%s", name, r, debug.Stack())
+		}
+	}()
+	return load()
 }
 
 // One loads one value together with what others ask for at the same time.

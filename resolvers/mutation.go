@@ -132,6 +132,32 @@ func (m mutation) DeleteComment(ctx context.Context, in model.CommentTarget) (*m
 	return &model.DeleteCommentPayload{DeletedCommentID: &feed.NodeID{Kind: feed.NodeComment, ID: id}}, nil
 }
 
+// MarkFeedSeen moves the reader's mark on the follow feed.
+func (m mutation) MarkFeedSeen(ctx context.Context, in model.MarkFeedSeenInput) (*model.RedDotPayload, error) {
+	var upTo *feed.CursorMark
+	if in.UpTo != nil {
+		mark, err := feed.DecodeMark(feed.CursorFollowFeed, "upTo", *in.UpTo)
+		if err != nil {
+			return nil, err
+		}
+		upTo = &mark
+	}
+	return m.redDotPayload(ctx, m.Service.MarkFeedSeen(ctx, reader(ctx), upTo))
+}
+
+// MarkNoticesSeen moves the reader's mark on the notices.
+func (m mutation) MarkNoticesSeen(ctx context.Context) (*model.RedDotPayload, error) {
+	return m.redDotPayload(ctx, m.Service.MarkNoticesSeen(ctx, reader(ctx)))
+}
+
+// redDotPayload derives the red dot as it is after a mutation.
+func (m mutation) redDotPayload(ctx context.Context, err error) (*model.RedDotPayload, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &model.RedDotPayload{Dot: m.dotBeside(ctx, m.Plans.Of(ctx, plan.Payload))()}, nil
+}
+
 func (m mutation) relate(ctx context.Context, in model.UserTarget, do func(context.Context, *feed.Reader, feed.ID) (*feed.User, error)) (*model.UserPayload, error) {
 	id, err := parseID("userId", feed.NodeUser, in.UserID)
 	if err != nil {

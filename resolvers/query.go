@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"feedgate/feed"
+	"feedgate/feed/live"
 	"feedgate/graph/model"
 	"feedgate/graph/plan"
 	"feedgate/loaders"
@@ -91,20 +92,42 @@ func (q query) Post(ctx context.Context, id string) (*model.Post, error) {
 	return q.postByID(ctx, n)
 }
 
-// FollowFeed reads a page of the reader's follow feed.
+// RedDot tells what is new for the reader.
+func (q query) RedDot(ctx context.Context) (*live.State, error) { return q.deriveDot(ctx) }
+
+// Notices reads a page of the reader's notices.
+func (q query) Notices(ctx context.Context, first *int, after *string) (*model.NoticeConnection, error) {
+	n, below, err := page(feed.CursorNotices, first, after)
+	if err != nil {
+		return nil, err
+	}
+	now := q.now()
+	p, err := q.Service.Notices(ctx, reader(ctx), n, below)
+	if err != nil {
+		return nil, err
+	}
+	return model.NewNoticeConnection(p, now, after != nil), nil
+}
+
+// FollowFeed reads a page of the reader's follow feed, and derives the red dot
+// beside it if it is asked for.
 func (q query) FollowFeed(ctx context.Context, first *int, after *string) (*model.FollowFeedConnection, error) {
 	n, below, err := page(feed.CursorFollowFeed, first, after)
 	if err != nil {
 		return nil, err
 	}
-	need := q.needs(ctx, plan.FollowFeedConnection)
+	asked := q.Plans.Of(ctx, plan.FollowFeedConnection)
+	dot := q.dotBeside(ctx, asked)
 	c, since, err := q.connection(ctx, list{feed.CursorFollowFeed, after, func(w feed.Want) (*feed.Page, error) {
 		return q.Service.FollowFeed(ctx, reader(ctx), n, below, w)
-	}}, need)
+	}}, asked.Need)
+	derived := dot() // waits for it in any case
 	if err != nil {
 		return nil, err
 	}
-	return model.NewFollowFeed(c, since), nil
+	f := model.NewFollowFeed(c, since)
+	f.Dot = derived
+	return f, nil
 }
 
 // userByID gives nil for a person whom the reader can't see.
@@ -114,6 +137,11 @@ func (r *Root) userByID(ctx context.Context, id feed.ID) (*model.User, error) {
 
 // postByID gives nil for a post that the reader can't see.
 func (r *Root) postByID(ctx context.Context, id feed.ID) (*model.Post, error) {
+	return r.visiblePost(ctx, id, r.needs(ctx, plan.Post))
+}
+
+// visiblePost gives nil for a post that the reader can't see.
+func (r *Root) visiblePost(ctx context.Context, id feed.ID, need model.Part) (*model.Post, error) {
 	set := loaders.From(ctx)
 	var it *feed.Item
 	var err error
@@ -125,5 +153,5 @@ func (r *Root) postByID(ctx context.Context, id feed.ID) (*model.Post, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.showPosts(ctx, []feed.Item{*it}, r.needs(ctx, plan.Post))[0], nil
+	return r.showPosts(ctx, []feed.Item{*it}, need)[0], nil
 }

@@ -4,8 +4,10 @@ package resolvers
 
 import (
 	"context"
+	"log/slog"
 
 	"feedgate/feed"
+	"feedgate/feed/live"
 	"feedgate/graph"
 	"feedgate/graph/plan"
 	"feedgate/loaders"
@@ -16,6 +18,11 @@ type Root struct {
 	Service *feed.Service
 	Clock   feed.Clock
 	Plans   *plan.Cache
+	Log     *slog.Logger
+	// Hub keeps the connected readers; without one nobody can subscribe.
+	Hub *live.Hub
+	// Cards are posts as subscriptions show them.
+	Cards *loaders.Cards
 	// Open lets anybody without a token make new people: development mode.
 	Open bool
 }
@@ -27,6 +34,15 @@ func (r *Root) Query() graph.QueryResolver { return query{r} }
 
 // Mutation resolves the fields of Mutation.
 func (r *Root) Mutation() graph.MutationResolver { return mutation{r} }
+
+// Subscription resolves the fields of Subscription.
+func (r *Root) Subscription() graph.SubscriptionResolver { return subscription{r} }
+
+// RedDot resolves the fields of RedDot.
+func (r *Root) RedDot() graph.RedDotResolver { return redDot{r} }
+
+// Notice resolves those fields of Notice that load something by themselves.
+func (r *Root) Notice() graph.NoticeResolver { return notice{r} }
 
 // User resolves those fields of User that load something by themselves.
 func (r *Root) User() graph.UserResolver { return user{r} }

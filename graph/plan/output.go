@@ -12,6 +12,7 @@ import (
 // output is one object being written.
 type output struct {
 	ctx  context.Context //nolint:containedctx // lives for one call, and saves passing it through every method
+	show Showing
 	b    []byte
 	left bool // something was found that is for gqlgen to write
 }
@@ -81,14 +82,17 @@ func (o *output) followFeed(s *Selection, c *model.FollowFeedConnection) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		o.begin(i, f)
-		if f.op != opCompleteSince {
+		switch f.op {
+		case opCompleteSince:
+			if since := c.CompleteSince(); since != nil {
+				o.b = scalar.AppendDateTime(o.b, *since)
+			} else {
+				o.null()
+			}
+		case opRedDot:
+			o.redDot(f.sub, c.Dot.State)
+		default:
 			o.postsField(s, f, c.PostConnection)
-			continue
-		}
-		if since := c.CompleteSince(); since != nil {
-			o.b = scalar.AppendDateTime(o.b, *since)
-		} else {
-			o.null()
 		}
 	}
 	o.end(s)

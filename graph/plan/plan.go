@@ -19,10 +19,13 @@ import (
 
 // Selection is what a query asks of the objects of one type.
 type Selection struct {
-	Type   Type
-	Need   model.Part // what must be loaded for them, and for what hangs below
-	fields []field
-	direct bool // the writer knows all of them
+	Type Type
+	Need model.Part // what must be loaded for them, and for what hangs below
+	// Changing tells that something is asked that may be another value tomorrow
+	// though the object's id is the same, and that no part of Need stands for.
+	Changing bool
+	fields   []field
+	direct   bool // the writer knows all of them
 }
 
 type field struct {
@@ -30,6 +33,16 @@ type field struct {
 	op    op
 	sub   *Selection
 	first int // of comments
+}
+
+// RedDot gives what is asked of a red dot within the object; nil for nothing.
+func (s *Selection) RedDot() *Selection {
+	for i := range s.fields {
+		if s.fields[i].op == opRedDot {
+			return s.fields[i].sub
+		}
+	}
+	return nil
 }
 
 // AsksForNodes reports whether a connection's objects are asked for, not only
@@ -74,8 +87,12 @@ func (r *reading) compile(set ast.SelectionSet, t Type) *Selection {
 		s.Need |= d.need
 		if d.sub != noType {
 			f.sub = r.compile(c.Selections, d.sub)
-			s.Need |= f.sub.Need
+			if !d.apart {
+				s.Need |= f.sub.Need
+			}
+			s.Changing = s.Changing || f.sub.Changing
 		}
+		s.Changing = s.Changing || d.op == opName || d.op == opAvatarURL || d.op == opBio
 		switch {
 		case d.op == opLoaded:
 			s.direct = false

@@ -23,6 +23,7 @@ const (
 	Media
 	Link
 	Place
+	RedDot
 	Payload // of any mutation
 )
 
@@ -80,13 +81,20 @@ const (
 	opLatitude
 	opLongitude
 	opPrecision
+	opRedDot
+	opFeedCount
+	opFeedCountCapped
+	opNewestPost
+	opNoticeCount
+	opChangedAt
 )
 
 // definition is what is known of a field of the schema.
 type definition struct {
-	op   op
-	sub  Type
-	need model.Part
+	op    op
+	sub   Type
+	need  model.Part
+	apart bool // what sub needs is not loaded along, but for itself
 }
 
 // satisfies gives the names that a fragment may name to mean the type.
@@ -133,6 +141,8 @@ func (t Type) name() string {
 		return "Link"
 	case Place:
 		return "Place"
+	case RedDot:
+		return "RedDot"
 	default:
 		return ""
 	}
@@ -145,10 +155,7 @@ func (t Type) field(name string) definition {
 	}
 	switch t {
 	case FollowFeedConnection:
-		if name == "completeSince" {
-			return definition{op: opCompleteSince}
-		}
-		return connection(name, FollowFeedEdge, Post)
+		return followFeedField(name)
 	case PostConnection:
 		return connection(name, PostEdge, Post)
 	case UserConnection:
@@ -167,10 +174,41 @@ func (t Type) field(name string) definition {
 		return userField(name)
 	case Comment:
 		return commentField(name)
+	case RedDot:
+		return redDotField(name)
 	case Payload:
 		return payloadField(name)
 	default:
 		return leafField(name)
+	}
+}
+
+func followFeedField(name string) definition {
+	switch name {
+	case "completeSince":
+		return definition{op: opCompleteSince}
+	case "redDot":
+		return definition{op: opRedDot, sub: RedDot, apart: true}
+	default:
+		return connection(name, FollowFeedEdge, Post)
+	}
+}
+
+// redDotField: the newest post is loaded by itself, see [Showing].
+func redDotField(name string) definition {
+	switch name {
+	case "feedCount":
+		return definition{op: opFeedCount}
+	case "feedCountCapped":
+		return definition{op: opFeedCountCapped}
+	case "newestPost":
+		return definition{op: opNewestPost, sub: Post, apart: true}
+	case "noticeCount":
+		return definition{op: opNoticeCount}
+	case "changedAt":
+		return definition{op: opChangedAt}
+	default:
+		return definition{}
 	}
 }
 
@@ -295,6 +333,8 @@ func payloadField(name string) definition {
 		return definition{op: opNode, sub: Post}
 	case "comment":
 		return definition{op: opNode, sub: Comment}
+	case "redDot":
+		return definition{op: opRedDot, sub: RedDot, apart: true}
 	default:
 		return definition{}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"feedgate/feed/live"
 	"feedgate/graph/model"
 )
 
@@ -14,6 +15,8 @@ import (
 // all that is asked of them has been loaded.
 type Writer struct {
 	Plans *Cache
+	// NewestPost shows the newest post of red dots. Nil: they are left to gqlgen.
+	NewestPost Showing
 
 	buffers sync.Pool
 }
@@ -34,6 +37,9 @@ func (w *Writer) InterceptField(ctx context.Context, next graphql.Resolver) (any
 	res, err := next(ctx)
 	if err != nil {
 		return res, err
+	}
+	if states, ok := res.(<-chan *live.State); ok {
+		return w.stream(ctx, states), nil
 	}
 	t := typeOf(res)
 	if t == noType {
@@ -68,6 +74,10 @@ func typeOf(res any) Type {
 		if o != nil {
 			return Post
 		}
+	case *live.State:
+		if o != nil {
+			return RedDot
+		}
 	}
 	return noType
 }
@@ -77,11 +87,8 @@ func (w *Writer) write(ctx context.Context, s *Selection, res any) graphql.Marsh
 	if !s.direct {
 		return nil
 	}
-	buf, _ := w.buffers.Get().(*buffer)
-	if buf == nil {
-		buf = &buffer{b: make([]byte, 0, initialBuffer)}
-	}
-	out := output{ctx: ctx, b: buf.b[:0]}
+	buf := w.buffer()
+	out := output{ctx: ctx, show: w.NewestPost, b: buf.b[:0]}
 	switch o := res.(type) {
 	case *model.FollowFeedConnection:
 		out.followFeed(s, o)
@@ -93,12 +100,19 @@ func (w *Writer) write(ctx context.Context, s *Selection, res any) graphql.Marsh
 		out.users(s, o)
 	case *model.Post:
 		out.post(s, o)
+	case *live.State:
+		out.redDot(s, o)
 	}
 	buf.b = out.b
 	if out.left {
 		w.release(buf)
 		return nil
 	}
+	return w.marshaler(buf)
+}
+
+// marshaler writes what is in a buffer, once, and gives the buffer back.
+func (w *Writer) marshaler(buf *buffer) graphql.Marshaler {
 	return graphql.WriterFunc(func(dst io.Writer) {
 		// A failing writer is the transport's business: it finds the connection gone.
 		_, _ = dst.Write(buf.b)
@@ -112,6 +126,13 @@ const (
 )
 
 type buffer struct{ b []byte }
+
+func (w *Writer) buffer() *buffer {
+	if buf, ok := w.buffers.Get().(*buffer); ok {
+		return buf
+	}
+	return &buffer{b: make([]byte, 0, initialBuffer)}
+}
 
 func (w *Writer) release(buf *buffer) {
 	if cap(buf.b) <= keptBuffer {

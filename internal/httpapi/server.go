@@ -12,9 +12,11 @@ import (
 	"github.com/99designs/gqlgen/graphql/executor"
 
 	"feedgate/feed"
+	"feedgate/feed/live"
 	"feedgate/graph"
 	"feedgate/graph/plan"
 	"feedgate/internal/auth"
+	"feedgate/loaders"
 	"feedgate/resolvers"
 )
 
@@ -26,6 +28,8 @@ type Config struct {
 	Metrics *Metrics
 	// Tokens checks tokens; nil: none is accepted.
 	Tokens *auth.Tokens
+	// Hub keeps the red dots of connected readers; nil: nothing can be subscribed to.
+	Hub *live.Hub
 	// Dev is development mode: the header X-Feedgate-User is believed, people
 	// can be made without a token, introspection and suggestions are on, and only
 	// loopback names are answered to.
@@ -82,9 +86,11 @@ func (s *Server) routes() http.Handler {
 // feedgate has no use for.
 func (s *Server) executor() *executor.Executor {
 	plans := &plan.Cache{}
-	schema := graph.NewExecutableSchema(graph.Config{
-		Resolvers: &resolvers.Root{Service: s.cfg.Service, Clock: s.cfg.Clock, Plans: plans, Open: s.cfg.Dev},
-	})
+	root := &resolvers.Root{
+		Service: s.cfg.Service, Clock: s.cfg.Clock, Log: s.cfg.Log, Plans: plans,
+		Hub: s.cfg.Hub, Cards: loaders.NewCards(s.cfg.Service.Card), Open: s.cfg.Dev,
+	}
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: root})
 	exec := executor.New(schema)
 	exec.SetQueryCache(s.queries)
 	exec.SetParserTokenLimit(maxTokens)
@@ -94,7 +100,7 @@ func (s *Server) executor() *executor.Executor {
 	exec.Use(limits{queries: s.queries, introspection: s.cfg.Dev})
 	exec.Use(session{service: s.cfg.Service, observe: s.cfg.Metrics.batch})
 	if !s.cfg.ViaGqlgen {
-		exec.Use(&plan.Writer{Plans: plans})
+		exec.Use(&plan.Writer{Plans: plans, NewestPost: root.ShowNewest})
 	}
 	return exec
 }

@@ -19,6 +19,7 @@ type session struct {
 
 var _ interface {
 	graphql.HandlerExtension
+	graphql.OperationInterceptor
 	graphql.ResponseInterceptor
 	graphql.RootFieldInterceptor
 } = session{}
@@ -29,9 +30,38 @@ func (session) ExtensionName() string { return "Session" }
 // Validate accepts every schema.
 func (session) Validate(graphql.ExecutableSchema) error { return nil }
 
-// InterceptResponse opens a session for the response.
-func (s session) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+// InterceptOperation opens a session for what decides whether a subscription
+// begins: that happens before there is any response.
+func (s session) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	op := graphql.GetOperationContext(ctx)
+	if op.Operation.Operation != ast.Subscription {
+		return next(ctx)
+	}
+	fields := graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"})
+	if len(fields) == 1 {
+		ctx = context.WithValue(ctx, streamKey{}, &graphql.FieldContext{Object: "Subscription", Field: fields[0], IsResolver: true})
+	}
 	return next(s.open(ctx))
+}
+
+// streamKey finds the field of a subscription in the context of its events.
+type streamKey struct{}
+
+// InterceptResponse opens a session for the response: that of a query or
+// mutation, or of one event of a subscription.
+func (s session) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+	ctx = s.open(ctx)
+	stream, ok := ctx.Value(streamKey{}).(*graphql.FieldContext)
+	if !ok {
+		return next(ctx)
+	}
+	// gqlgen forgets the field between events: errors would have no place.
+	field := *stream
+	resp := next(graphql.WithFieldContext(ctx, &field))
+	if resp != nil && len(resp.Errors) > 0 && string(resp.Data) == `{"`+field.Field.Alias+`":null}` {
+		resp.Data = nil // no subscription's field can be null: GraphQL has it that nothing is left
+	}
+	return resp
 }
 
 // InterceptRootField opens a session for each mutation.

@@ -71,7 +71,7 @@ func newWorld(tb testing.TB, change ...func(*httpapi.Config)) *world {
 	w.hot, err = redis.Open(ctx, redis.Config{URL: w.redis.URL(), Log: quiet, OnRoundTrip: func(int) { w.hotTrips.Add(1) }})
 	w.must(err)
 	w.svc = feed.New(feed.Config{
-		Record: faulty{w.record, &w.faults}, Hot: w.hot, Pulse: w.hot, Beats: w.record, Clock: wallClock{}, IDs: &countingIDs{},
+		Record: faulty{w.record, &w.faults}, Hot: w.hot, Pulse: w.hot, Beats: w.record, Seen: w.record, Notices: w.record, Clock: wallClock{}, IDs: &countingIDs{},
 		Log: quiet, Settings: feed.DefaultSettings(),
 	})
 	w.must(w.svc.Start(ctx))
