@@ -85,6 +85,9 @@ func (r *Record) AddNotice(ctx context.Context, e feed.NoticeEdge) (feed.Notice,
 		if err != nil || in {
 			return true, false, err
 		}
+		if err := r.settle(ctx, n); err != nil {
+			return false, false, err
+		}
 		notice.add(e.Actor, e.At)
 		done, err = r.replaceNotice(ctx, &notice)
 		return done, done, err
@@ -109,8 +112,11 @@ func (r *Record) RemoveNotice(ctx context.Context, to feed.ID, kind feed.NoticeK
 			done, err = r.deleteNotice(ctx, n)
 			return done, done, err
 		}
+		if err := r.settle(ctx, n); err != nil {
+			return false, false, err
+		}
 		if err := r.remove(ctx, n, actor); err != nil {
-			return true, false, err
+			return false, false, err
 		}
 		done, err = r.replaceNotice(ctx, n)
 		return done, done, err
@@ -171,16 +177,16 @@ func (r *Record) insertNotice(ctx context.Context, n *noticeDoc) (bool, error) {
 	return false, err
 }
 
-// isIn settles a notice's last change and tells whether an actor is in it.
+// isIn tells whether an actor is in a notice.
 func (r *Record) isIn(ctx context.Context, n *noticeDoc, actor feed.ID) (bool, error) {
-	if n.Last.Actor == actor {
-		return n.Last.In, r.settle(ctx, n)
+	named := slices.ContainsFunc(n.Actors, func(d namedDoc) bool { return d.Actor == actor })
+	switch {
+	case named || n.Total == int64(len(n.Actors)):
+		return named, nil
+	case n.Last.Actor == actor:
+		return n.Last.In, nil
 	}
-	var is actorDoc
-	err := together(func() error { return r.settle(ctx, n) }, func() (err error) {
-		is, _, err = findOne[actorDoc](ctx, r.noticeActors, byID(pair(n.ID, actor)), only("in"))
-		return err
-	})
+	is, _, err := findOne[actorDoc](ctx, r.noticeActors, byID(pair(n.ID, actor)), only("in"))
 	return is.Part.In, err
 }
 
