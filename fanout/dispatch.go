@@ -34,6 +34,9 @@ func (w *Workers) dispatch(ctx context.Context, l *lane, post feed.ID) {
 			}
 			return // the record holds the duty, and who has it
 		}
+		if attempt == 0 {
+			w.announce(ctx, &duty)
+		}
 		r := w.newRun(l, duty, attempt)
 		err = r.deliver(ctx)
 		switch {
@@ -54,6 +57,17 @@ func (w *Workers) dispatch(ctx context.Context, l *lane, post feed.ID) {
 			r.giveBack(ctx, err)
 			return
 		}
+	}
+}
+
+// announce tells the gateways of the post once more: whoever published it may
+// have died, or lost Redis, before it could. What is known is ignored there.
+func (w *Workers) announce(ctx context.Context, d *feed.Duty) {
+	ctx, cancel := context.WithTimeout(ctx, w.Deliver)
+	defer cancel()
+	err := w.Hot.Do(ctx, &feed.Announce{Events: []feed.GatewayEvent{d.Announced()}})
+	if err != nil && ctx.Err() == nil {
+		w.quiet.warn(ctx, "fan-out: could not announce a post", err, slog.Int64("post", int64(d.Post)))
 	}
 }
 

@@ -48,6 +48,11 @@ type EventLog interface {
 	EventsAfter(ctx context.Context, place string, wait time.Duration) (events []GatewayEvent, next string, gap bool, err error)
 }
 
+// Announced is what a dispatcher tells of the post of a duty.
+func (d *Duty) Announced() GatewayEvent {
+	return GatewayEvent{Kind: EventAnnounced, Post: d.Post, Author: d.Author, Repost: d.Repost, Original: d.Original, At: d.At}
+}
+
 func published(p *Post) GatewayEvent {
 	return GatewayEvent{Kind: EventPublished, Post: p.ID, Author: p.Author, Repost: p.RepostOf, Original: p.OriginalAuthor, At: p.At}
 }

@@ -123,6 +123,7 @@ func (d *postDoc) duty() feed.Duty {
 	duty := feed.Duty{
 		Post: d.ID, Author: d.Author, At: d.At, Lane: d.Delivery.Lane, Op: d.Delivery.Op, Mark: d.Delivery.Mark,
 		Total: d.Delivery.Total, Delivered: d.Delivery.Delivered, State: d.Delivery.State,
+		Repost: d.RepostOf, Original: d.OriginalAuthor,
 	}
 	if d.Duty != nil {
 		duty.Until = *d.Duty

@@ -21,7 +21,9 @@ func due(now int64) bson.E {
 	return bson.E{Key: "duty", Value: bson.D{{Key: "$lte", Value: now}}}
 }
 
-func dutyFields() bson.D { return only("author", "publishedAt", "delivery", "duty") }
+func dutyFields() bson.D {
+	return only("author", "publishedAt", "delivery", "duty", "repostOf", "originalAuthor")
+}
 
 // AuthorsInFlight implements [feed.FlightRecord].
 func (r *Record) AuthorsInFlight(ctx context.Context) ([]feed.ID, error) {

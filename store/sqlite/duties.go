@@ -7,10 +7,11 @@ import (
 	"feedgate/feed"
 )
 
-const dutyColumns = "id, author, at, lane, op, mark, total, delivered, duty, state"
+const dutyColumns = "id, author, at, lane, op, mark, total, delivered, duty, state, repost_of, original_author"
 
 func scanDuty(rows *sql.Rows) (d feed.Duty, err error) {
-	return d, rows.Scan(&d.Post, &d.Author, &d.At, &d.Lane, &d.Op, &d.Mark, &d.Total, &d.Delivered, &d.Until, &d.State)
+	return d, rows.Scan(&d.Post, &d.Author, &d.At, &d.Lane, &d.Op, &d.Mark, &d.Total, &d.Delivered, &d.Until, &d.State,
+		&d.Repost, &d.Original)
 }
 
 // AuthorsInFlight implements [feed.FlightRecord].

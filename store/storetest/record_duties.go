@@ -188,9 +188,13 @@ func testInFlight(s *suite) {
 func testDutyFields(s *suite) {
 	t := s.t
 	author := s.user(t)
-	p := feed.Post{ID: s.seq.Next(), Author: author, At: now, Kind: "original"}
+	by := s.user(t)
+	p := feed.Post{ID: s.seq.Next(), Author: author, At: now, Kind: "repost", RepostOf: s.post(t, by, now-1), OriginalAuthor: by}
 	wantBool(t, true)(s.rec.InsertPost(t.Context(), p, feed.Duty{Post: p.ID, Author: author, At: now, Lane: feed.LaneBulk, Total: 3}))
 	d := s.begin(t, p.ID, now, now+10)
+	if d.Repost != p.RepostOf || d.Original != by {
+		t.Errorf("the duty of a repost of %d by %d names %d by %d", p.RepostOf, by, d.Repost, d.Original)
+	}
 	d.Mark, d.Total, d.Delivered, d.Until = s.seq.Next(), 1<<40, 1<<39, now+20
 	wantNoError(t, s.rec.SaveDuty(t.Context(), d))
 	again := s.begin(t, p.ID, now+20, now+30)
