@@ -37,7 +37,7 @@ func (s *suite) wantActors(t *testing.T, id feed.ID, actors []feed.ID) {
 
 func testManyActors(s *suite) {
 	t := s.t
-	liked := s.noticeOf(1, feed.NoticeLiked, 50)
+	liked := noticeTo(1, feed.NoticeLiked, 50)
 	actors, n := s.crowd(t, liked)
 	s.wantActors(t, n.ID, actors)
 	// Who is not named any more is in it all the same.
@@ -55,12 +55,20 @@ func testManyActors(s *suite) {
 	if got := s.act(t, liked, old, now-1); got.Total != n.Total+1 || slices.Contains(got.Actors, old) || got.At != n.At {
 		t.Errorf("got a total of %d at %d with actors %v, want %d at %d without %d", got.Total, got.At, got.Actors, n.Total+1, n.At, old)
 	}
+	e := liked
+	e.ID, e.Actor, e.At = s.seq.Next(), old, now+1_000
+	if _, added, err := s.rec.AddNotice(t.Context(), e); err != nil || added {
+		t.Errorf("the one from long ago again: got %v, %v, want nothing added", added, err)
+	}
 	s.wantActors(t, n.ID, slices.Concat([]feed.ID{old}, actors))
+	wantBool(t, true)(s.undo(liked, old))
+	wantBool(t, false)(s.undo(liked, old))
+	s.wantActors(t, n.ID, actors)
 }
 
 func testManyActorsRemoved(s *suite) {
 	t := s.t
-	liked := s.noticeOf(1, feed.NoticeLiked, 50)
+	liked := noticeTo(1, feed.NoticeLiked, 50)
 	actors, n := s.crowd(t, liked)
 	last := len(actors) - 1
 	for _, actor := range []feed.ID{actors[0], actors[last], actors[50], actors[3], actors[4], actors[2], actors[1], actors[last-1]} {
@@ -112,7 +120,7 @@ func testActorsAtOnce(s *suite) {
 
 func testActorRace(s *suite) {
 	t := s.t
-	liked := s.noticeOf(1, feed.NoticeLiked, 50)
+	liked := noticeTo(1, feed.NoticeLiked, 50)
 	const tries = 6
 	for _, others := range [][]feed.ID{nil, {8, 9}} { // the first actor, and one of several
 		for _, other := range others {
@@ -136,7 +144,7 @@ func testActorRace(s *suite) {
 
 func testActorsComeAndGo(s *suite) {
 	t := s.t
-	liked := s.noticeOf(1, feed.NoticeLiked, 50)
+	liked := noticeTo(1, feed.NoticeLiked, 50)
 	const people, rounds = 4, 6
 	atOnce(people, func(i int) {
 		// Each comes and goes, so that the notice itself does; who has an even

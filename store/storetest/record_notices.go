@@ -30,8 +30,8 @@ func noticeTests() map[string]func(*suite) {
 	}
 }
 
-// noticeOf is what the actors did, in this order, as a notice to one person.
-func (s *suite) noticeOf(to feed.ID, kind feed.NoticeKind, subject feed.ID) feed.NoticeEdge {
+// noticeTo is an edge of a notice that lacks its actor.
+func noticeTo(to feed.ID, kind feed.NoticeKind, subject feed.ID) feed.NoticeEdge {
 	return feed.NoticeEdge{To: to, Kind: kind, Subject: subject}
 }
 
@@ -77,7 +77,7 @@ func wantNotices(t *testing.T, want ...feed.Notice) func([]feed.Notice, error) {
 
 func testGather(s *suite) {
 	t := s.t
-	liked := s.noticeOf(1, feed.NoticeLiked, 50)
+	liked := noticeTo(1, feed.NoticeLiked, 50)
 	want := feed.Notice{To: 1, Kind: feed.NoticeLiked, Subject: 50}
 	for i, actor := range []feed.ID{7, 5, 9, 6} {
 		at := now + int64(i)
@@ -96,7 +96,7 @@ func testGather(s *suite) {
 
 func testActorTwice(s *suite) {
 	t := s.t
-	followed := s.noticeOf(1, feed.NoticeFollowed, 0)
+	followed := noticeTo(1, feed.NoticeFollowed, 0)
 	s.act(t, followed, 7, now)
 	want := s.act(t, followed, 8, now+1)
 	for _, actor := range []feed.ID{7, 8, 7} {
@@ -112,7 +112,7 @@ func testActorTwice(s *suite) {
 
 func testLateActor(s *suite) {
 	t := s.t
-	liked := s.noticeOf(1, feed.NoticeLiked, 50)
+	liked := noticeTo(1, feed.NoticeLiked, 50)
 	s.act(t, liked, 7, now)
 	s.act(t, liked, 9, now-5)
 	got := s.act(t, liked, 8, now) // of two in one millisecond, the higher id
@@ -125,8 +125,8 @@ func testNoticesApart(s *suite) {
 	t := s.t
 	var all []feed.Notice
 	for i, e := range []feed.NoticeEdge{
-		s.noticeOf(1, feed.NoticeLiked, 50), s.noticeOf(1, feed.NoticeLiked, 51), s.noticeOf(1, feed.NoticeReposted, 50),
-		s.noticeOf(1, feed.NoticeFollowed, 0), s.noticeOf(2, feed.NoticeLiked, 50), s.noticeOf(12, feed.NoticeLiked, 0),
+		noticeTo(1, feed.NoticeLiked, 50), noticeTo(1, feed.NoticeLiked, 51), noticeTo(1, feed.NoticeReposted, 50),
+		noticeTo(1, feed.NoticeFollowed, 0), noticeTo(2, feed.NoticeLiked, 50), noticeTo(12, feed.NoticeLiked, 0),
 	} {
 		all = append(all, s.act(t, e, 7, now+int64(i)))
 	}
@@ -138,20 +138,20 @@ func testNoticesApart(s *suite) {
 	}
 	wantNotices(t, all[3], all[2], all[1], all[0])(s.rec.Notices(t.Context(), 1, feed.Newest(), 10))
 	wantNotices(t, all[4])(s.rec.Notices(t.Context(), 2, feed.Newest(), 10))
-	wantBool(t, true)(s.undo(s.noticeOf(1, feed.NoticeLiked, 50), 7))
+	wantBool(t, true)(s.undo(noticeTo(1, feed.NoticeLiked, 50), 7))
 	wantNotices(t, all[3], all[2], all[1])(s.rec.Notices(t.Context(), 1, feed.Newest(), 10))
 	wantNotices(t, all[4])(s.rec.Notices(t.Context(), 2, feed.Newest(), 10))
 }
 
 func testActorRemoved(s *suite) {
 	t := s.t
-	liked := s.noticeOf(1, feed.NoticeLiked, 50)
+	liked := noticeTo(1, feed.NoticeLiked, 50)
 	wantBool(t, false)(s.undo(liked, 7)) // there is no notice
 	s.act(t, liked, 7, now)
 	s.act(t, liked, 8, now+1)
 	want := s.act(t, liked, 9, now+2)
 	wantBool(t, false)(s.undo(liked, 10))
-	wantBool(t, false)(s.undo(s.noticeOf(1, feed.NoticeLiked, 51), 8))
+	wantBool(t, false)(s.undo(noticeTo(1, feed.NoticeLiked, 51), 8))
 	s.wantNotice(t, want)
 	for _, removed := range []bool{true, false, false} {
 		wantBool(t, removed)(s.undo(liked, 8))
@@ -173,7 +173,7 @@ func testActorRemoved(s *suite) {
 
 func testLastActorRemoved(s *suite) {
 	t := s.t
-	liked := s.noticeOf(1, feed.NoticeLiked, 50)
+	liked := noticeTo(1, feed.NoticeLiked, 50)
 	for range 3 {
 		first := s.act(t, liked, 7, now)
 		second := s.act(t, liked, 8, now+1)
@@ -194,8 +194,8 @@ func testNoticePages(s *suite) {
 	var all []feed.Notice
 	for i := range int64(14) {
 		// Few different times, so that most notices share theirs with others.
-		all = append(all, s.act(t, s.noticeOf(1, feed.NoticeLiked, feed.ID(50+i)), 7, now+i*i%5))
-		s.act(t, s.noticeOf(2, feed.NoticeLiked, feed.ID(50+i)), 7, now+i)
+		all = append(all, s.act(t, noticeTo(1, feed.NoticeLiked, feed.ID(50+i)), 7, now+i*i%5))
+		s.act(t, noticeTo(2, feed.NoticeLiked, feed.ID(50+i)), 7, now+i)
 	}
 	slices.SortFunc(all, func(a, b feed.Notice) int { return a.Position().Compare(b.Position()) })
 	for _, size := range []int{1, 2, 3, 5, len(all), len(all) + 1} {
