@@ -63,19 +63,20 @@ func (t *Tokens) Mint(user feed.ID, ttl time.Duration) (string, error) {
 	return token, nil
 }
 
-// Verify gives the user of a token. Its error is UNAUTHENTICATED.
-func (t *Tokens) Verify(token string) (feed.ID, error) {
+// Verify gives the user of a token, and until when it holds. Its error is
+// UNAUTHENTICATED.
+func (t *Tokens) Verify(token string) (feed.ID, time.Time, error) {
 	var claims jwt.RegisteredClaims
 	if _, err := t.parser.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return t.secret, nil }); err != nil {
 		text := "this token does not hold: get a new one"
 		if errors.Is(err, jwt.ErrTokenExpired) {
 			text = "this token has expired: get a new one"
 		}
-		return 0, &feed.Error{Code: feed.CodeUnauthenticated, Text: text, Cause: err}
+		return 0, time.Time{}, &feed.Error{Code: feed.CodeUnauthenticated, Text: text, Cause: err}
 	}
 	user, err := feed.ParseID(claims.Subject)
 	if err != nil {
-		return 0, &feed.Error{Code: feed.CodeUnauthenticated, Text: "this token names no user: get a new one", Cause: err}
+		return 0, time.Time{}, &feed.Error{Code: feed.CodeUnauthenticated, Text: "this token names no user: get a new one", Cause: err}
 	}
-	return user, nil
+	return user, claims.ExpiresAt.Add(leeway), nil
 }

@@ -35,11 +35,13 @@ func TestATokenNamesItsUserUntilItExpires(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if user, err := tokens.Verify(token); err != nil || user != 45 {
-		t.Errorf("got %v, %v, want 45", user, err)
+	end := c.now.Add(time.Hour)
+	user, until, err := tokens.Verify(token)
+	if err != nil || user != 45 || until.Before(end) || until.After(end.Add(10*time.Second)) {
+		t.Errorf("got %v until %v, %v, want 45 until about %v", user, until, err, end)
 	}
 	c.now = c.now.Add(time.Hour + time.Minute)
-	user, err := tokens.Verify(token)
+	user, _, err = tokens.Verify(token)
 	if user != 0 || feed.CodeOf(err) != feed.CodeUnauthenticated || !strings.Contains(err.Error(), "expired") {
 		t.Errorf("an hour later: got %v, %v", user, err)
 	}
@@ -75,7 +77,7 @@ func TestTokensOfOthersDoNotHold(t *testing.T) {
 		"nonsense":          "x.y.z",
 		"nothing":           "",
 	} {
-		user, err := tokens.Verify(token)
+		user, _, err := tokens.Verify(token)
 		if user != 0 || feed.CodeOf(err) != feed.CodeUnauthenticated || err == nil {
 			t.Errorf("%s: got %v, %v, want UNAUTHENTICATED", name, user, err)
 		}

@@ -3,14 +3,16 @@ package httpapi
 import (
 	"context"
 	"sync"
+	"time"
 
 	"feedgate/feed"
 )
 
 // exchange is what is known of one request.
 type exchange struct {
-	id     string  // of the request, for logs and for whoever asks about an error
-	reader feed.ID // 0 for nobody
+	id     string    // of the request, for logs and for whoever asks about an error
+	reader feed.ID   // 0 for nobody
+	until  time.Time // when the proof of that ends; the zero time is never
 
 	mu     sync.Mutex
 	logged map[string]struct{} // errors, so that each is logged once

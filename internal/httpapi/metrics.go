@@ -21,6 +21,8 @@ type Metrics struct {
 	trips    *prometheus.CounterVec
 	batches  *prometheus.HistogramVec
 	events   *prometheus.CounterVec
+	sockets  *socketMetrics
+	streams  *streamMetrics
 }
 
 // NewMetrics makes metrics with a registry of their own.
@@ -54,6 +56,7 @@ func NewMetrics() *Metrics {
 	m.other = durations.WithLabelValues("invalid")
 	m.registry.MustRegister(durations, m.errors, m.trips, m.batches, m.events,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.sockets, m.streams = newLiveMetrics(m.registry)
 	return m
 }
 

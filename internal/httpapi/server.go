@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -30,6 +31,8 @@ type Config struct {
 	Tokens *auth.Tokens
 	// Hub keeps the red dots of connected readers; nil: nothing can be subscribed to.
 	Hub *live.Hub
+	// Sockets bounds what lasts longer than a request.
+	Sockets Sockets
 	// Dev is development mode: the header X-Feedgate-User is believed, people
 	// can be made without a token, introspection and suggestions are on, and only
 	// loopback names are answered to.
@@ -49,6 +52,7 @@ type Server struct {
 	cfg     Config
 	exec    *executor.Executor
 	over    graphql.Transport
+	live    connections
 	queries *queryCache
 	handler http.Handler
 }
@@ -61,6 +65,7 @@ func New(cfg Config) *Server {
 	s := &Server{cfg: cfg}
 	s.queries = newQueryCache(cachedQueries, cachedBytes)
 	s.exec = s.executor()
+	s.live = s.connect()
 	s.over = transport{metrics: cfg.Metrics, clock: cfg.Clock}
 	s.handler = s.around(s.routes())
 	return s
@@ -98,7 +103,10 @@ func (s *Server) executor() *executor.Executor {
 	exec.SetErrorPresenter(s.present)
 	exec.SetRecoverFunc(recovered)
 	exec.Use(limits{queries: s.queries, introspection: s.cfg.Dev})
-	exec.Use(session{service: s.cfg.Service, observe: s.cfg.Metrics.batch})
+	exec.Use(session{
+		service: s.cfg.Service, observe: s.cfg.Metrics.batch, present: s.present,
+		subscribed: newSeats(cmp.Or(s.cfg.Sockets.Subscribed, defaultSubscribed)),
+	})
 	if !s.cfg.ViaGqlgen {
 		exec.Use(&plan.Writer{Plans: plans, NewestPost: root.ShowNewest})
 	}
@@ -107,7 +115,7 @@ func (s *Server) executor() *executor.Executor {
 
 // serveGraphQL finds out who reads and hands the request to gqlgen.
 func (s *Server) serveGraphQL(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost && r.Method != http.MethodGet {
+	if r.Method != http.MethodPost && r.Method != http.MethodGet && !s.live.lasts(r) {
 		w.Header().Set("Allow", "GET, POST")
 		refuse(w, http.StatusMethodNotAllowed, feed.CodeBadInput, "send queries by POST or GET, and mutations by POST")
 		return
@@ -118,8 +126,12 @@ func (s *Server) serveGraphQL(w http.ResponseWriter, r *http.Request) {
 		s.refuseError(w, r, http.StatusUnauthorized, err)
 		return
 	}
+	x := exchangeOf(r.Context())
+	x.reader, x.until = who.reader, who.until
+	if s.live.serve(s, w, r) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.Timeout)
 	defer cancel()
-	exchangeOf(ctx).reader = who
 	s.over.Do(w, r.WithContext(graphql.StartOperationTrace(ctx)), s.exec)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"feedgate/feed"
 	"feedgate/loaders"
@@ -15,6 +16,9 @@ import (
 type session struct {
 	service *feed.Service
 	observe func(loader string, size int)
+	present graphql.ErrorPresenterFunc
+	// subscribed bounds the subscriptions of each reader.
+	subscribed *seats
 }
 
 var _ interface {
@@ -41,6 +45,11 @@ func (s session) InterceptOperation(ctx context.Context, next graphql.OperationH
 	if len(fields) == 1 {
 		ctx = context.WithValue(ctx, streamKey{}, &graphql.FieldContext{Object: "Subscription", Field: fields[0], IsResolver: true})
 	}
+	release, err := s.subscribed.take(exchangeOf(ctx).reader, "you have too many subscriptions: complete one")
+	if err != nil {
+		return graphql.OneShot(&graphql.Response{Errors: gqlerror.List{s.present(ctx, err)}})
+	}
+	context.AfterFunc(ctx, release) // transports end an operation's context with it
 	return next(s.open(ctx))
 }
 

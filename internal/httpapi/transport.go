@@ -58,6 +58,11 @@ func (t transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 		return
 	}
 	kind := op.Operation.Operation
+	if kind == ast.Subscription {
+		t.metrics.fail(feed.CodeBadInput)
+		refuse(w, http.StatusBadRequest, feed.CodeBadInput, "a subscription needs a stream: subscribe over WebSocket, or send Accept: text/event-stream")
+		return
+	}
 	if r.Method == http.MethodGet && kind != ast.Query {
 		w.Header().Set("Allow", http.MethodPost)
 		refuse(w, http.StatusMethodNotAllowed, feed.CodeBadInput, "GET is for queries: send a "+string(kind)+" by POST")
