@@ -39,12 +39,12 @@ func TestBenchMeasuresEveryPartAndRoundTripsStayWithinTheirBounds(t *testing.T) 
 		if cold := trips.ColdRedis + trips.ColdRecord; cold < 2 || cold > 12 {
 			t.Errorf("%+v: %d round trips when cold, want at most 12", trips, cold)
 		}
-		if i%2 == 1 {
-			small := report.Trips[i-1]
-			small.First = trips.First
-			if small != trips {
-				t.Errorf("a longer page makes other round trips: %+v, %+v", small, trips)
-			}
+		if i%2 == 0 {
+			continue
+		}
+		// When cold, it depends on what the server beside has filled in already.
+		if small := report.Trips[i-1]; small.WarmRedis != trips.WarmRedis || small.WarmRecord != trips.WarmRecord {
+			t.Errorf("a longer page makes other round trips: %+v, %+v", small, trips)
 		}
 	}
 	client := redis.Client()

@@ -98,6 +98,7 @@ func crowd(t *testing.T, followers int) string {
 // Case 19: workers are killed in the middle of a fan-out. Nothing is lost and
 // nothing is doubled, without anybody's help.
 func TestKilledWorkersLoseAndDoubleNothing(t *testing.T) {
+	t.Parallel()
 	const followers, attempts, wantKills = 10_000, 12, 3
 	redis := redisserver.Start(t)
 	client := redis.Client()

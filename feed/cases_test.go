@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -81,7 +82,7 @@ func TestAdjacentLargeIDsComeOnceAndInOrder(t *testing.T) {
 func TestPostsOfOneMillisecondComeOnce(t *testing.T) {
 	t.Parallel()
 	for _, length := range []int{5, 30, 1_000} {
-		t.Run(fmt.Sprint(length), func(t *testing.T) {
+		t.Run(strconv.Itoa(length), func(t *testing.T) {
 			t.Parallel()
 			set := usualLists()
 			set.InboxLength = length
@@ -389,7 +390,7 @@ func TestOneRebuildAReaderAfterALoss(t *testing.T) {
 		}
 	}
 	for i := range 30 {
-		posts = append(posts, *w.post(authors[i%len(authors)], fmt.Sprint(i)))
+		posts = append(posts, *w.post(authors[i%len(authors)], strconv.Itoa(i)))
 	}
 	want := newestFirst(posts)
 	w.flush()
@@ -428,7 +429,7 @@ func TestPublishedIsReadWithWorkersDownAndHotDataLost(t *testing.T) {
 	_ = pageAll(t, w, reader, 5)
 	var posts []feed.Post
 	for i := range 20 {
-		posts = append(posts, *w.post(author, fmt.Sprint(i)))
+		posts = append(posts, *w.post(author, strconv.Itoa(i)))
 		wantFeed(t, w, reader, 4, newestFirst(posts))
 		if i%6 == 5 {
 			w.flush()
@@ -450,7 +451,7 @@ func TestRoundTripsDependOnTheShapeAlone(t *testing.T) {
 	}
 	for j := range 15 {
 		for _, author := range authors {
-			p := w.post(author, fmt.Sprint(j))
+			p := w.post(author, strconv.Itoa(j))
 			for _, who := range []feed.ID{reader, author} {
 				if _, err := w.svc.CommentOn(ctx, w.reader(who), feed.NewComment{Post: p.ID, Text: "c"}); err != nil {
 					t.Fatal(err)

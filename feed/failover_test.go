@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"feedgate/feed"
@@ -84,7 +85,7 @@ func TestReadsAreRightWhenAClusterNodeIsLost(t *testing.T) {
 	w.follow(reader, author)
 	var posts []feed.Post
 	for i := range 12 {
-		posts = append(posts, *w.post(author, fmt.Sprint(i)))
+		posts = append(posts, *w.post(author, strconv.Itoa(i)))
 	}
 	w.quiet()
 	wantFeed(t, w, reader, 3, newestFirst(posts))

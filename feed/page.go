@@ -138,16 +138,20 @@ func (s *Service) prime(ctx context.Context, t *trip, v view, p *Page, want Want
 	var errLiked, errReposted error
 	posts := p.postIDs()
 	if want.Liked && v.reader != 0 && len(posts) > 0 {
-		wg.Go(guarded(&errLiked, func() (err error) {
-			p.Liked, err = s.likedAmong(ctx, v.reader, posts)
-			return err
-		}))
+		wg.Go(func() {
+			errLiked = guarded(func() (err error) {
+				p.Liked, err = s.likedAmong(ctx, v.reader, posts)
+				return err
+			})
+		})
 	}
 	if want.Reposted && v.reader != 0 && len(posts) > 0 {
-		wg.Go(guarded(&errReposted, func() (err error) {
-			p.Reposted, err = s.repostedAmong(ctx, v.reader, posts)
-			return err
-		}))
+		wg.Go(func() {
+			errReposted = guarded(func() (err error) {
+				p.Reposted, err = s.repostedAmong(ctx, v.reader, posts)
+				return err
+			})
+		})
 	}
 	err := s.primeUsers(ctx, t, v, p, want, cold, own)
 	wg.Wait()
@@ -159,17 +163,15 @@ func (s *Service) prime(ctx context.Context, t *trip, v view, p *Page, want Want
 	return nil
 }
 
-// guarded runs f for a goroutine: a panic in it becomes an error instead of the
-// process' end.
-func guarded(err *error, f func() error) func() {
-	return func() {
-		defer func() {
-			if r := recover(); r != nil {
-				*err = &Error{Code: CodeInternal, Text: "something went wrong here", Cause: fmt.Errorf("panic: %v", r)}
-			}
-		}()
-		*err = f()
-	}
+// guarded runs f in a goroutine of its own: a panic in it becomes an error
+// instead of the process' end.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &Error{Code: CodeInternal, Text: "something went wrong here", Cause: fmt.Errorf("panic: %v", r)}
+		}
+	}()
+	return f()
 }
 
 func (s *Service) likedAmong(ctx context.Context, reader ID, posts []ID) (IDSet, error) {

@@ -44,9 +44,11 @@ type pushed struct {
 }
 
 // Push implements [fanout.Inboxes]. Beside the ZADDs it measures a sample of
-// the inboxes and asks which readers are marked active: the inbox of a reader
-// without a mark is seen to by nobody, so a stub is given an expiry. Both that
-// and the trimming take a second round trip, when there is cause.
+// the inboxes and gives them an expiry if they have none. In shards without an
+// epoch, where everybody counts as active, the inboxes are seen to by nobody, so
+// each of them is given one; elsewhere the daily pass deletes the inboxes of
+// readers who stay away. That and the trimming take a second round trip, when
+// there is cause.
 func (h *Hot) Push(ctx context.Context, e feed.Entry, readers []feed.ID, keep, slack int) error {
 	if len(readers) == 0 {
 		return nil
@@ -55,7 +57,7 @@ func (h *Hot) Push(ctx context.Context, e feed.Entry, readers []feed.ID, keep, s
 	b.cmds = make([]goredis.Cmder, 0, len(readers)+len(readers)/8+shards+8)
 	keys := taggedKeys(inboxName, readers)
 	sample := h.queuePushes(b, e, readers, keys)
-	asked := askShards(b, activeKey, readers)
+	epochs := askEpochs(b, readers)
 	if err := b.run(); err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func (h *Hot) Push(ctx context.Context, e feed.Entry, readers []feed.ID, keep, s
 		}
 	}
 	for i := range readers {
-		if !asked.marked(i) {
+		if epochs[shardOf(readers[i])].Val() == 0 {
 			expireStub(after, keys[i])
 		}
 	}
@@ -88,6 +90,20 @@ func (h *Hot) queuePushes(b *batch, e feed.Entry, readers []feed.ID, keys []stri
 		}
 	}
 	return sample
+}
+
+// askEpochs asks for the epoch of each reader's active shard.
+func askEpochs(b *batch, readers []feed.ID) map[int]*goredis.FloatCmd {
+	epochs := make(map[int]*goredis.FloatCmd, shards)
+	for _, reader := range readers {
+		shard := shardOf(reader)
+		if epochs[shard] == nil {
+			cmd := goredis.NewFloatCmd(b.ctx, "zscore", activeKey(shard), sentinel)
+			b.add(cmd)
+			epochs[shard] = cmd
+		}
+	}
+	return epochs
 }
 
 func expireStub(b *batch, key string) { b.number("expire", key, int64(stubTTL.Seconds()), "nx") }

@@ -56,7 +56,8 @@ func (h *Hot) Retire(ctx context.Context, marks []fanout.Mark) error {
 
 // PruneActive implements [fanout.Readers]. A post that is pushed between the
 // deletion of the inbox and that of the mark leaves a stub, which is therefore
-// given an expiry at the end; one that is pushed later gets it from Push.
+// given an expiry at the end. A push that asked before the mark went and lands
+// after the end leaves a stub of one entry, which lasts until its reader is back.
 func (h *Hot) PruneActive(ctx context.Context, before int64, limit int) (int, error) {
 	b := h.newBatch(ctx)
 	var got [shards]*goredis.StringSliceCmd
