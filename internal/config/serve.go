@@ -48,6 +48,7 @@ type Serve struct {
 	Feed     feed.Settings
 	FeedMode string
 	Workers  Workers
+	Sockets  Sockets
 	Timeout  time.Duration
 	Sample   bool
 	Stop     time.Duration
@@ -93,6 +94,7 @@ func (c *Serve) settings(getenv func(string) string) *Set {
 	Choice(s, &c.FeedMode, "feed-mode", "push", []string{"push"},
 		"How posts reach readers. Only push is built: each post goes into the inbox of each active follower.")
 	addWorkers(s, &c.Workers)
+	addSockets(s, &c.Sockets)
 	s.Group("Everything else")
 	s.Duration(&c.Timeout, "request-timeout", 10*time.Second, 100*time.Millisecond, 5*time.Minute,
 		"How long one request may take.")
