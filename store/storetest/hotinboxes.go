@@ -4,9 +4,9 @@ import "feedgate/feed"
 
 func hotInboxTests() map[string]func(s *hotSuite) {
 	return map[string]func(s *hotSuite){
-		"a push reaches every reader":                    pushAll,
-		"inboxes stay bounded":                           pushBounded,
-		"a push to nobody is nothing":                    pushNone,
+		"a push reaches every reader":                        pushAll,
+		"inboxes stay bounded":                               pushBounded,
+		"a push to nobody is nothing":                        pushNone,
 		"an inbox in a shard without an epoch has an expiry": pushExpiry,
 	}
 }
