@@ -165,7 +165,8 @@ type CounterRecord interface {
 
 // MetaRecord holds what all processes share.
 type MetaRecord interface {
-	// Generation returns the hot generation, from 1 on.
+	// Generation returns the hot generation. It begins with the time (ms) at which
+	// the record was made, so that a new one is above those before it.
 	Generation(ctx context.Context) (int64, error)
 	// RaiseGeneration raises it by one if it still is from, and returns the one in force.
 	RaiseGeneration(ctx context.Context, from int64) (int64, error)

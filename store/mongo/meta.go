@@ -19,6 +19,10 @@ type metaDoc struct {
 	Value int64  `bson:"value"`
 }
 
+// firstGeneration is the generation of a new record: the time in ms, so that it
+// does not believe what it finds in a Redis that another record has used.
+func firstGeneration() int64 { return bson.NewObjectID().Timestamp().UnixMilli() }
+
 var errNoGeneration = errors.New("the hot generation is missing")
 
 // Generation implements [feed.MetaRecord].

@@ -159,7 +159,7 @@ func (r *Record) prepare(ctx context.Context) error {
 		}
 	}
 	_, err := r.meta.UpdateOne(ctx, bson.D{{Key: "_id", Value: generation}},
-		bson.D{{Key: "$setOnInsert", Value: bson.D{{Key: "value", Value: int64(1)}}}}, options.UpdateOne().SetUpsert(true))
+		bson.D{{Key: "$setOnInsert", Value: bson.D{{Key: "value", Value: firstGeneration()}}}}, options.UpdateOne().SetUpsert(true))
 	if err != nil && !mongo.IsDuplicateKeyError(err) {
 		return fmt.Errorf("write the first generation: %w", err)
 	}

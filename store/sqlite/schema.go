@@ -116,7 +116,8 @@ CREATE TABLE meta (
 	name  TEXT    PRIMARY KEY,
 	value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-INSERT INTO meta (name, value) VALUES ('generation', 1);
+-- The time, in ms: a new record on a used Redis must not believe what it finds there.
+INSERT INTO meta (name, value) SELECT 'generation', CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER);
 
 CREATE TABLE heartbeats (
 	name TEXT    PRIMARY KEY,

@@ -32,23 +32,30 @@ func wantInt(t *testing.T, want int64) func(int64, error) {
 
 func testGeneration(s *suite) {
 	t := s.t
-	wantInt(t, 1)(s.rec.Generation(t.Context()))
-	wantInt(t, 2)(s.rec.RaiseGeneration(t.Context(), 1))
-	wantInt(t, 2)(s.rec.RaiseGeneration(t.Context(), 1))
-	wantInt(t, 2)(s.rec.RaiseGeneration(t.Context(), 7))
-	wantInt(t, 3)(s.rec.RaiseGeneration(t.Context(), 2))
-	wantInt(t, 3)(s.rec.Generation(t.Context()))
+	first, err := s.rec.Generation(t.Context())
+	if err != nil || first < 1_700_000_000_000 {
+		t.Fatalf("first generation: got %d, %v, want the time in ms", first, err)
+	}
+	wantInt(t, first+1)(s.rec.RaiseGeneration(t.Context(), first))
+	wantInt(t, first+1)(s.rec.RaiseGeneration(t.Context(), first))
+	wantInt(t, first+1)(s.rec.RaiseGeneration(t.Context(), first+7))
+	wantInt(t, first+2)(s.rec.RaiseGeneration(t.Context(), first+1))
+	wantInt(t, first+2)(s.rec.Generation(t.Context()))
 }
 
 func testGenerationRace(s *suite) {
 	t := s.t
 	const tries = 6
-	got, errs := make([]int64, tries), make([]error, tries)
-	atOnce(tries, func(i int) { got[i], errs[i] = s.rec.RaiseGeneration(t.Context(), 1) })
-	for i := range got {
-		wantInt(t, 2)(got[i], errs[i])
+	first, err := s.rec.Generation(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	wantInt(t, 2)(s.rec.Generation(t.Context()))
+	got, errs := make([]int64, tries), make([]error, tries)
+	atOnce(tries, func(i int) { got[i], errs[i] = s.rec.RaiseGeneration(t.Context(), first) })
+	for i := range got {
+		wantInt(t, first+1)(got[i], errs[i])
+	}
+	wantInt(t, first+1)(s.rec.Generation(t.Context()))
 }
 
 func testHeartbeats(s *suite) {
