@@ -74,3 +74,10 @@ func (f faulty) Followers(ctx context.Context, followee, after feed.ID, limit in
 	}
 	return f.Record.Followers(ctx, followee, after, limit)
 }
+
+func (f faulty) Seen(ctx context.Context, user feed.ID) (feed.Seen, error) {
+	if err := f.faults.strike(ctx, "Seen"); err != nil {
+		return feed.Seen{}, err
+	}
+	return f.Record.Seen(ctx, user)
+}

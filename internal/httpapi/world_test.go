@@ -51,6 +51,7 @@ type world struct {
 	server *httpapi.Server
 	log    *logBook
 	faults faults
+	ids    countingIDs
 	config httpapi.Config
 	rest   func() // stops what runs in the background
 
@@ -71,7 +72,7 @@ func newWorld(tb testing.TB, change ...func(*httpapi.Config)) *world {
 	w.hot, err = redis.Open(ctx, redis.Config{URL: w.redis.URL(), Log: quiet, OnRoundTrip: func(int) { w.hotTrips.Add(1) }})
 	w.must(err)
 	w.svc = feed.New(feed.Config{
-		Record: faulty{w.record, &w.faults}, Hot: w.hot, Pulse: w.hot, Beats: w.record, Seen: w.record, Notices: w.record, Clock: wallClock{}, IDs: &countingIDs{},
+		Record: faulty{w.record, &w.faults}, Hot: w.hot, Pulse: w.hot, Beats: w.record, Seen: faulty{w.record, &w.faults}, Notices: w.record, Clock: wallClock{}, IDs: &w.ids,
 		Log: quiet, Settings: feed.DefaultSettings(),
 	})
 	w.must(w.svc.Start(ctx))
