@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -322,7 +323,7 @@ func (r *Root) showUsers(ctx context.Context, ids []feed.ID, need model.Part) *m
 		need: need | model.PartUsers,
 	}
 	l.relations(ctx)
-	l.people(ctx, feed.NewIDSet(ids))
+	l.people(ctx, feed.NewIDSet(slices.Clone(ids))) // the callers have an order of their own
 	l.wg.Wait()
 	return l.shelf
 }

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -41,6 +42,19 @@ type feedAnswer struct {
 			HasNextPage bool
 			EndCursor   *string
 		}
+	}
+}
+
+func TestFolloweesComeInTheOrderOfTheFollows(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	reader, ann, bob, eve := w.person("reader"), w.person("ann"), w.person("bob"), w.person("eve")
+	for i, id := range []feed.ID{bob, eve, ann} {
+		_, err := w.record.Follow(context.Background(), feed.Follow{Follower: reader, Followee: id, At: int64(1000 + i)})
+		w.must(err)
+	}
+	if a := w.as(reader, `{ viewer { followees { nodes { handle } } } }`, nil); a.text != `{"data":{"viewer":{"followees":{"nodes":[{"handle":"ann"},{"handle":"eve"},{"handle":"bob"}]}}}}` {
+		t.Errorf("got %s", a.text)
 	}
 }
 
