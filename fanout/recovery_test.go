@@ -61,7 +61,9 @@ func TestTasksThatTheQueueLostAreCutAgain(t *testing.T) {
 				w.until("all tasks are cut", func() bool { return p.wire.added.Load() == 5 })
 				w.flush()
 				if raise {
-					_, err := w.record.RaiseGeneration(t.Context(), 1)
+					gen, err := w.record.Generation(t.Context())
+					w.check(err)
+					_, err = w.record.RaiseGeneration(t.Context(), gen)
 					w.check(err)
 				}
 				open()
