@@ -106,7 +106,8 @@ func (w *Writer) event(ctx context.Context, head []byte, asked *Selection, d *li
 	buf := w.buffer()
 	out := output{ctx: ctx, show: w.NewestPost, b: append(buf.b[:0], head...)}
 	out.redDot(asked, d)
-	buf.b = append(out.b, '}')
+	out.b = append(out.b, '}')
+	buf.b = out.b
 	if out.left {
 		w.release(buf)
 		graphql.AddErrorf(ctx, "a red dot cannot be written")

@@ -260,7 +260,7 @@ func TestSubscriptionsOfAReaderAreBounded(t *testing.T) {
 		}
 		return d.read().Type == "" // its end
 	})
-	g.stream(reader, dotQuery).until(`{"errors":[{"message":"you have too many subscriptions: complete one","extensions":{"code":"RATE_LIMITED"}}],"data":null}`)
+	g.stream(reader).until(`{"errors":[{"message":"you have too many subscriptions: complete one","extensions":{"code":"RATE_LIMITED"}}],"data":null}`)
 	e := g.as(reader)
 	if code, text := g.dial(fmt.Sprintf(`{"user":"%d"}`, reader)).closed(); code != websocket.CloseTryAgainLater || text == "" {
 		t.Errorf("a fourth socket: closed with %d %q", code, text)
@@ -273,7 +273,7 @@ func TestSocketsEndInOrder(t *testing.T) {
 	w := newWorld(t)
 	reader, _ := w.pair()
 	g := w.gateway()
-	c, s := g.as(reader), g.stream(reader, dotQuery)
+	c, s := g.as(reader), g.stream(reader)
 	c.subscribe("a", dotQuery)
 	c.want(dot(0, 0, ""))
 	s.until(dot(0, 0, ""))

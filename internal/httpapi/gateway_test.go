@@ -182,9 +182,9 @@ func (c *client) subscribe(id, query string) {
 
 // message is what a client reads.
 type message struct {
-	ID      string
-	Type    string
-	Payload json.RawMessage
+	ID      string          `json:"id"`
+	Type    string          `json:"type"`
+	Payload json.RawMessage `json:"payload"`
 }
 
 func (c *client) read() message {
@@ -251,19 +251,19 @@ func (c *client) closed() (int, string) {
 	}
 }
 
-// stream is a client's stream of Server-Sent Events.
+// stream is a client's stream of red dots as Server-Sent Events.
 type stream struct {
 	tb   testing.TB
 	resp *http.Response
 	text *bufio.Scanner
 }
 
-func (g *gateway) stream(reader feed.ID, query string) *stream {
+func (g *gateway) stream(reader feed.ID) *stream {
 	tb := g.w.tb
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	tb.Cleanup(cancel)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+g.addr+"/graphql", operation(query, nil))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+g.addr+"/graphql", operation(dotQuery, nil))
 	g.w.must(err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "text/event-stream")

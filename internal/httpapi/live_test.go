@@ -64,7 +64,7 @@ func TestGatewaysTellTheSame(t *testing.T) {
 		c.want(dot(0, 0, ""))
 		clients = append(clients, c)
 	}
-	s := g1.stream(reader, dotQuery)
+	s := g1.stream(reader)
 	s.until(dot(0, 0, ""))
 	p, err := g1.svc.PublishPost(context.Background(), g1.svc.Reader(ann), feed.NewPost{Text: "hello"})
 	w.must(err)
@@ -147,7 +147,7 @@ func TestOnlyWhoReadsMaySubscribe(t *testing.T) {
 			}
 		}
 	}
-	if got := g.stream(0, dotQuery).next(); codeIn(t, []byte(got[len("event: next|data: "):])) != "UNAUTHENTICATED" {
+	if got := g.stream(0).next(); codeIn(t, []byte(got[len("event: next|data: "):])) != "UNAUTHENTICATED" {
 		t.Errorf("a stream for nobody: %s", got)
 	}
 }
@@ -192,11 +192,15 @@ func TestTokensOpenSocketsUntilTheyExpire(t *testing.T) {
 func codeIn(tb testing.TB, payload []byte) string {
 	tb.Helper()
 	type failure struct {
-		Extensions struct{ Code string }
+		Extensions struct {
+			Code string `json:"code"`
+		} `json:"extensions"`
 	}
 	var errs []failure
 	if json.Unmarshal(payload, &errs) != nil {
-		var resp struct{ Errors []failure }
+		var resp struct {
+			Errors []failure `json:"errors"`
+		}
 		if err := json.Unmarshal(payload, &resp); err != nil {
 			tb.Fatalf("%v: %s", err, payload)
 		}

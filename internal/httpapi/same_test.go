@@ -36,6 +36,7 @@ var leaves = map[string][]string{
 	"Place":    {"__typename", "latitude", "longitude", "precision"},
 	"PageInfo": {"__typename", "hasNextPage", "hasPreviousPage", "startCursor", "endCursor"},
 	"Delivery": {"__typename", "state", "total"},
+	"RedDot":   {"__typename", "feedCount", "feedCountCapped", "noticeCount", "changedAt"},
 }
 
 // objects are the fields with fields of their own, and their types.
@@ -49,7 +50,8 @@ var objects = map[string]map[string]string{
 	"Comment":              {"author": "User", "post": "Post"},
 	"CommentConnection":    {"edges": "CommentEdge", "nodes": "Comment", "pageInfo": "PageInfo"},
 	"CommentEdge":          {"node": "Comment"},
-	"FollowFeedConnection": {"edges": "FollowFeedEdge", "nodes": "Post", "pageInfo": "PageInfo"},
+	"FollowFeedConnection": {"edges": "FollowFeedEdge", "nodes": "Post", "pageInfo": "PageInfo", "redDot": "RedDot"},
+	"RedDot":               {"newestPost": "Post"},
 	"FollowFeedEdge":       {"node": "Post"},
 	"PostConnection":       {"edges": "PostEdge", "nodes": "Post", "pageInfo": "PageInfo"},
 	"PostEdge":             {"node": "Post"},
