@@ -25,6 +25,7 @@ import (
 	"feedgate/internal/lifecycle"
 	"feedgate/internal/sample"
 	"feedgate/internal/screen"
+	"feedgate/internal/watch"
 )
 
 func main() {
@@ -44,6 +45,7 @@ const overview = `feedgate serves social feeds over GraphQL.
 Usage: feedgate [serve] [flags]         run the gateway and the workers
        feedgate import [flags] FILE...  read people, follows, posts and likes into the record
        feedgate token -user ID          print a signed token that says who reads
+       feedgate watch -user ID          print somebody's red dots as they come
        feedgate bench [flags]           measure feeds, fan-out and round trips
        feedgate version                 print the version
 
@@ -68,6 +70,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 		err = runImport(ctx, args, getenv, stdout)
 	case "token":
 		err = runToken(args, getenv, stdout)
+	case "watch":
+		err = runWatch(ctx, args, getenv, stdout)
 	case "version":
 		_, err = fmt.Fprintln(stdout, "feedgate "+version())
 	case "help":
@@ -106,6 +110,50 @@ func runToken(args []string, getenv func(string) string, stdout io.Writer) error
 	_, err = fmt.Fprintln(stdout, token)
 	return err
 }
+
+func runWatch(ctx context.Context, args []string, getenv func(string) string, stdout io.Writer) error {
+	c, err := config.ParseWatch(args, getenv)
+	if err != nil {
+		return err
+	}
+	url, err := watch.Endpoint(c.URL)
+	if err != nil {
+		return fmt.Errorf("-url: %w", err)
+	}
+	introduce, err := introduction(c)
+	if err != nil {
+		return err
+	}
+	return watch.New(watch.Config{
+		URL: url, Introduce: introduce, Renews: c.Token == "", Clock: systemClock{}, Out: stdout, Colour: isTerminal(stdout), FirstPause: time.Second,
+	}).Run(ctx)
+}
+
+// introduction says who watches: by the token given, by one made for each
+// connection, or, to a server in development mode, by name.
+func introduction(c *config.Watch) (func() (map[string]string, error), error) {
+	if c.Token != "" {
+		return func() (map[string]string, error) { return map[string]string{"token": c.Token}, nil }, nil
+	}
+	user, err := feed.ParseID(strings.TrimPrefix(c.User, "user:"))
+	if err != nil {
+		return nil, fmt.Errorf("-user %s: a user's id is a whole number, as in user:45", c.User)
+	}
+	if !c.Auth.Set() {
+		return func() (map[string]string, error) { return map[string]string{"user": user.String()}, nil }, nil
+	}
+	tokens, err := auth.New(c.Auth.Secret, systemClock{})
+	if err != nil {
+		return nil, err
+	}
+	return func() (map[string]string, error) {
+		token, err := tokens.Mint(user, watchTTL)
+		return map[string]string{"token": token}, err
+	}, nil
+}
+
+// watchTTL is how long the tokens hold that watch makes for itself.
+const watchTTL = 24 * time.Hour
 
 // settle is how long gateways may take to hear of a new generation.
 const settle = 2 * time.Second

@@ -356,6 +356,7 @@ func TestEachCommandHelpsAndMistakesAreNamed(t *testing.T) {
 		{"import -h", "FILE.ndjson"},
 		{"token --help", "FEEDGATE_AUTH_SECRET"},
 		{"bench --help", "-followers N"},
+		{"watch --help", "-url URL"},
 	} {
 		var out bytes.Buffer
 		if err := run(t.Context(), strings.Fields(c.args), settings{}.getenv, &out); err != nil || !strings.Contains(out.String(), c.says) {
@@ -374,6 +375,10 @@ func TestEachCommandHelpsAndMistakesAreNamed(t *testing.T) {
 		{"import", "Which files?"},
 		{"import /does/not/exist.ndjson", "/does/not/exist.ndjson"},
 		{"token -user 5", "FEEDGATE_AUTH_SECRET"},
+		{"watch", "Whose red dots?"},
+		{"watch 5", "-user 5"},
+		{"watch -user ann", "whole number"},
+		{"watch -user 5 -url ftp://x", "-url"},
 		{"bench -only nothing", "read, cpu, fanout, trips"},
 	} {
 		args := strings.Fields(c.args)
