@@ -224,3 +224,44 @@ func (l *lines) until(t *testing.T, want ...string) {
 		}
 	}
 }
+
+func TestSocketsOutliveRedis(t *testing.T) {
+	t.Parallel()
+	redis := redisserver.Start(t)
+	s := start(t, settings{"FEEDGATE_REDIS_URL": redis.URL(), "FEEDGATE_SAMPLE": "false"}, "-data", t.TempDir(), "-drain-spread", "1ms")
+	alder, heron := s.newUser("alder"), s.newUser("heron")
+	s.follow(alder, heron)
+	l := s.listen(user(alder))
+	l.until(0, "")
+	s.publish(heron, "one")
+	l.until(1, "one")
+	redis.Kill(t)
+	if code := s.ask(heron, `mutation { publishPost(input: {text: "lost"}) { post { id } } }`, &struct{}{}); code != "UNAVAILABLE" {
+		t.Errorf("publishing without Redis: %q, want UNAVAILABLE", code)
+	}
+	// The mark is on the record; when Redis is back, whatever was missed shows.
+	if code := s.ask(alder, `mutation { markFeedSeen { redDot { feedCount } } }`, &struct{}{}); code != "" && code != "UNAVAILABLE" {
+		t.Errorf("marking without Redis: %q", code)
+	}
+	redis.Restart(t)
+	s.retry(heron, `mutation { publishPost(input: {text: "two"}) { post { id } } }`)
+	s.retry(alder, `mutation { markFeedSeen { redDot { feedCount } } }`)
+	l.until(0, "")
+	s.publish(heron, "three")
+	l.until(1, "three")
+	s.stop()
+}
+
+// retry asks until it is answered: Redis has just come back.
+func (s *server) retry(reader, query string) {
+	s.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		code := s.ask(reader, query, &struct{}{})
+		if code == "" {
+			return
+		}
+		if code != "UNAVAILABLE" || time.Now().After(end) {
+			s.t.Fatalf("%s: %s", query, code)
+		}
+	}
+}

@@ -13,21 +13,29 @@ import (
 type redDot struct{ *Root }
 
 // FeedCount gives how many posts are new.
-func (redDot) FeedCount(_ context.Context, d *live.State) (int, error) { return d.Count, d.Err }
+func (redDot) FeedCount(_ context.Context, d *live.State) (int, error) {
+	return d.Count, model.DotError(d)
+}
 
 // FeedCountCapped tells whether there are more.
-func (redDot) FeedCountCapped(_ context.Context, d *live.State) (bool, error) { return d.Capped, d.Err }
+func (redDot) FeedCountCapped(_ context.Context, d *live.State) (bool, error) {
+	return d.Capped, model.DotError(d)
+}
 
 // NoticeCount gives how many notices are new.
-func (redDot) NoticeCount(_ context.Context, d *live.State) (int, error) { return d.Notices, d.Err }
+func (redDot) NoticeCount(_ context.Context, d *live.State) (int, error) {
+	return d.Notices, model.DotError(d)
+}
 
 // ChangedAt gives when the state came about, in ms.
-func (redDot) ChangedAt(_ context.Context, d *live.State) (int64, error) { return d.At, d.Err }
+func (redDot) ChangedAt(_ context.Context, d *live.State) (int64, error) {
+	return d.At, model.DotError(d)
+}
 
 // NewestPost shows the newest new post; nil when there is none.
 func (r redDot) NewestPost(ctx context.Context, d *live.State) (*model.Post, error) {
 	if d.Err != nil {
-		return nil, d.Err
+		return nil, model.DotError(d)
 	}
 	return r.ShowNewest(ctx, d, r.Plans.Of(ctx, plan.Post))
 }

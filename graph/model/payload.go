@@ -35,6 +35,15 @@ type RedDotPayload struct{ Dot RedDot }
 // RedDot gives what is new now.
 func (p *RedDotPayload) RedDot() (*live.State, error) { return p.Dot.State, p.Dot.Err }
 
+// DotError gives why a red dot says nothing now; nil when it says something.
+// Whatever it was, another state follows.
+func DotError(d *live.State) error {
+	if d.Err == nil || feed.CodeOf(d.Err) == feed.CodeUnavailable {
+		return d.Err
+	}
+	return feed.Unavailable("what is new can't be told now: it follows", d.Err)
+}
+
 // RedDot is a red dot that was derived because the query asks for it, or why
 // it could not be.
 type RedDot struct {

@@ -100,7 +100,7 @@ func (w *Writer) stream(ctx context.Context, states <-chan *live.State) any {
 // response alone: the next state comes all the same.
 func (w *Writer) event(ctx context.Context, head []byte, asked *Selection, d *live.State) graphql.Marshaler {
 	if d.Err != nil {
-		graphql.AddError(ctx, d.Err)
+		graphql.AddError(ctx, model.DotError(d))
 		return graphql.Null
 	}
 	buf := w.buffer()

@@ -136,7 +136,7 @@ func (s *Server) log(ctx context.Context, known *feed.Error, path ast.Path) {
 	}
 	x := exchangeOf(ctx)
 	detail := known.Error()
-	if !x.firstTime(detail) {
+	if !x.firstTime(detail) || level == slog.LevelWarn && streaming(ctx) && !s.lately.first(detail, s.cfg.Clock.Now()) {
 		return
 	}
 	s.cfg.Log.LogAttrs(ctx, level, "request failed",

@@ -225,6 +225,15 @@ func TestAStateThatCannotBeDerivedIsAnErrorAndTheNextOneComes(t *testing.T) {
 		}
 	}
 	w.faults.on("Seen", nil)
+	said := 0
+	for _, line := range w.log.lines() {
+		if strings.Contains(line, "the record is away") {
+			said++
+		}
+	}
+	if said != 1 {
+		t.Errorf("the log says %d times that the record is away, want once for all subscriptions", said)
+	}
 	plain.until(dot(1, post, "one"))
 	rich.until(`{"data":{"dot":{"feedCount":1,"newestPost":{"likeCount":0}}}}`)
 }

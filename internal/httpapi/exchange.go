@@ -45,3 +45,29 @@ func (x *exchange) firstTime(text string) bool {
 	x.logged[text] = struct{}{}
 	return true
 }
+
+// recent keeps what breaks all subscriptions at once from being logged for each
+// of them. The zero value is ready.
+type recent struct {
+	mu   sync.Mutex
+	said map[string]time.Time
+}
+
+const (
+	recently  = 10 * time.Second
+	maxRecent = 100
+)
+
+// first reports whether a text was not said within the last ten seconds.
+func (r *recent) first(text string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at, ok := r.said[text]; ok && now.Sub(at) < recently {
+		return false
+	}
+	if r.said == nil || len(r.said) >= maxRecent {
+		r.said = make(map[string]time.Time)
+	}
+	r.said[text] = now
+	return true
+}

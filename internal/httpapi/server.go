@@ -53,6 +53,7 @@ type Server struct {
 	exec    *executor.Executor
 	over    graphql.Transport
 	live    connections
+	lately  recent // what was logged of subscriptions
 	queries *queryCache
 	handler http.Handler
 }

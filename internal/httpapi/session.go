@@ -56,6 +56,8 @@ func (s session) InterceptOperation(ctx context.Context, next graphql.OperationH
 // streamKey finds the field of a subscription in the context of its events.
 type streamKey struct{}
 
+func streaming(ctx context.Context) bool { return ctx.Value(streamKey{}) != nil }
+
 // InterceptResponse opens a session for the response: that of a query or
 // mutation, or of one event of a subscription.
 func (s session) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
