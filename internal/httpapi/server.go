@@ -57,7 +57,7 @@ func New(cfg Config) *Server {
 	s := &Server{cfg: cfg}
 	s.queries = newQueryCache(cachedQueries, cachedBytes)
 	s.exec = s.executor()
-	s.over = transport{metrics: cfg.Metrics, clock: cfg.Clock}
+	s.over = newTransport(cfg.Metrics, cfg.Clock)
 	s.handler = s.around(s.routes())
 	return s
 }
