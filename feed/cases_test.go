@@ -393,7 +393,11 @@ func TestOneRebuildAReaderAfterALoss(t *testing.T) {
 		posts = append(posts, *w.post(authors[i%len(authors)], strconv.Itoa(i)))
 	}
 	want := newestFirst(posts)
+	raised := w.counter(feed.EventGenerationRaised)
+	before := raised.Load()
 	w.flush()
+	// What is rebuilt before the loss is noticed is rebuilt once more: count from then on.
+	eventually(t, "the loss to be noticed", func() bool { return raised.Load() > before })
 	var wg sync.WaitGroup
 	for range reads {
 		for _, id := range people {
@@ -495,5 +499,45 @@ func TestRoundTripsDependOnTheShapeAlone(t *testing.T) {
 		} else if gotCold != firstCold || gotWarm != firstWarm {
 			t.Errorf("100 posts cost %v cold and %v warm, 20 posts %v and %v: want the same", gotCold, gotWarm, firstCold, firstWarm)
 		}
+	}
+}
+
+// Two who block each other at the same moment can both take it back.
+func TestBlocksOfBothSidesCanBeLifted(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newWorld(t, usualLists(), onEmbedded)
+	a, b := w.person("a"), w.person("b")
+	w.follow(a, b)
+	p := w.post(b, "x")
+	for _, pair := range [][2]feed.ID{{a, b}, {b, a}} {
+		w.must(w.svc.Block(ctx, w.reader(pair[0]), pair[1]))
+	}
+	wantFeed(t, w, a, 5, nil)
+	for _, pair := range [][2]feed.ID{{a, b}, {b, a}} {
+		if _, err := w.svc.Follow(ctx, w.reader(pair[0]), pair[1]); feed.CodeOf(err) != feed.CodeForbidden {
+			t.Errorf("follow across a block: got %v, want FORBIDDEN", err)
+		}
+		w.must(w.svc.Unblock(ctx, w.reader(pair[0]), pair[1]))
+	}
+	wantFeed(t, w, a, 5, []feed.ID{p.ID})
+}
+
+func TestTextsThatShowNothingAreRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newWorld(t, usualLists(), onEmbedded)
+	author := w.person("author")
+	p := w.post(author, "x")
+	for _, text := range []string{"", "  ", "\n\t", "\u200b", "\u2060\ufeff"} {
+		if _, err := w.svc.PublishPost(ctx, w.reader(author), feed.NewPost{Text: text}); feed.CodeOf(err) != feed.CodeBadInput {
+			t.Errorf("publish %q: got %v, want BAD_USER_INPUT", text, err)
+		}
+		if _, err := w.svc.CommentOn(ctx, w.reader(author), feed.NewComment{Post: p.ID, Text: text}); feed.CodeOf(err) != feed.CodeBadInput {
+			t.Errorf("comment %q: got %v, want BAD_USER_INPUT", text, err)
+		}
+	}
+	if got := pageAll(t, w, author, 5); len(got) != 1 {
+		t.Errorf("got %d posts, want 1", len(got))
 	}
 }

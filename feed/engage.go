@@ -65,7 +65,7 @@ type NewComment struct {
 // CommentOn adds a comment to a post that r sees. With a ClientMutationID the
 // same input gives the same comment, once. NOT_FOUND, CONFLICT.
 func (s *Service) CommentOn(ctx context.Context, r *Reader, in NewComment) (*Comment, error) {
-	if in.Text == "" {
+	if blank(in.Text) {
 		return nil, BadInput("text", "a comment needs a text")
 	}
 	if err := checkText("text", in.Text, MaxComment); err != nil {
@@ -127,7 +127,7 @@ func (s *Service) insertComment(ctx context.Context, c *Comment, clientID string
 		return err
 	}
 	if len(found) == 0 {
-		return NotFound("comment: it was written with this clientMutationId and has been deleted since,")
+		return &Error{Code: CodeNotFound, Field: "clientMutationId", Text: "the comment that was written with this clientMutationId has been deleted since: use a new one"}
 	}
 	*c = found[0]
 	return nil

@@ -33,7 +33,7 @@ func (s *Service) watch(ctx context.Context) {
 			s.saveBeats(context.WithoutCancel(ctx))
 			return
 		case <-beat.C:
-			err = s.beat(ctx)
+			err = s.beat(ctx, slog.LevelWarn)
 		case <-gen.C:
 			err = s.readGeneration(ctx)
 		case <-save.C:
@@ -71,8 +71,9 @@ func (s *Service) useGeneration(gen int64) {
 }
 
 // beat writes the time to every master and raises the generation when one
-// shows less than it did before.
-func (s *Service) beat(ctx context.Context) error {
+// shows less than it did before. A loss is logged at the level given: at a start
+// it is no alarm.
+func (s *Service) beat(ctx context.Context, loss slog.Level) error {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
 	now := s.now()
@@ -85,7 +86,7 @@ func (s *Service) beat(ctx context.Context) error {
 	for name, was := range before {
 		if was < s.seen[name] {
 			turnedBack = true
-			s.log.WarnContext(ctx, "hot data was lost or is older than it was: everything is read anew from the record",
+			s.log.Log(ctx, loss, "hot data was lost or is older than it was: everything is read anew from the record",
 				slog.String("master", name), slog.Int64("beat_ms", was), slog.Int64("seen_ms", s.seen[name]))
 		}
 	}

@@ -115,13 +115,11 @@ func (sc *scan) judge(ctx context.Context, batch []candidate, belongs func(*Post
 		}
 		item := Item{Post: p, Stats: batch[i].stats}
 		if p.RepostOf != 0 {
-			j := load.find(p.RepostOf)
-			if j < 0 {
-				continue
-			}
-			item.Original = load.first.values[j]
-			if load.second != nil {
-				item.OriginalStats = load.second.values[j]
+			if j := load.find(p.RepostOf); j >= 0 && sc.v.seesOriginal(load.first.values[j]) {
+				item.Original = load.first.values[j]
+				if load.second != nil {
+					item.OriginalStats = load.second.values[j]
+				}
 			}
 		}
 		if sc.v.seesPost(p, item.Original) {

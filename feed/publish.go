@@ -72,6 +72,8 @@ func (s *Service) original(ctx context.Context, r *Reader, id ID) (*Post, error)
 		return nil, &Error{Code: CodeNotFound, Field: "repostOf", Text: "there is no such post to repost, or you may not see it"}
 	case items[0].Original != nil:
 		return items[0].Original, nil
+	case items[0].Post.RepostOf != 0:
+		return nil, &Error{Code: CodeNotFound, Field: "repostOf", Text: "what this post reposts is gone, or you may not see it"}
 	default:
 		return items[0].Post, nil
 	}
@@ -152,7 +154,7 @@ func (p *publishing) resume(ctx context.Context, object ID) error {
 	*p.post = rows[0].Post
 	p.repeated = true
 	if p.post.DeletedAt != 0 {
-		return NotFound("post: it was published with this clientMutationId and has been deleted since,")
+		return &Error{Code: CodeNotFound, Field: "clientMutationId", Text: "the post that was published with this clientMutationId has been deleted since: use a new one"}
 	}
 	return nil
 }

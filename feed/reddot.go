@@ -186,6 +186,14 @@ func (r *Relations) SeesUnseen(reader, author, original ID) bool {
 		v.inFollowFeed(&Post{Author: author, OriginalAuthor: original, RepostOf: original})
 }
 
+// MayQuote reports whether a post that these relations seem to hide could show
+// after all, as a repost with words of its own: only deriving can tell.
+func (r *Relations) MayQuote(reader, author, original ID) bool {
+	v := view{reader: reader, rel: r}
+	return original != 0 && author != reader && v.seesContentOf(author) && !v.seesContentOf(original) &&
+		v.inFollowFeed(&Post{Author: author, OriginalAuthor: original, RepostOf: original})
+}
+
 // Insert adds a post in its place, unless it is there, and reports whether it
 // changed anything. The oldest goes when there are too many.
 func (d *RedDot) Insert(u Unseen) bool {
@@ -205,9 +213,10 @@ func (d *RedDot) Knows(p Position) bool {
 	return found || !d.Seen.Position.Below(p) || i > MaxUnseen
 }
 
-// Remove takes out a post and its reposts, and reports whether it changed anything.
-func (d *RedDot) Remove(post ID) bool {
+// Remove takes out a post and reports whether it changed anything. Unsure means
+// that reposts of it are counted, which stay if they have words of their own.
+func (d *RedDot) Remove(post ID) (changed, unsure bool) {
 	n := len(d.Unseen)
-	d.Unseen = slices.DeleteFunc(d.Unseen, func(u Unseen) bool { return u.ID == post || u.Repost == post })
-	return len(d.Unseen) != n
+	d.Unseen = slices.DeleteFunc(d.Unseen, func(u Unseen) bool { return u.ID == post })
+	return len(d.Unseen) != n, slices.ContainsFunc(d.Unseen, func(u Unseen) bool { return u.Repost == post })
 }

@@ -15,10 +15,7 @@ func (s *Service) Follow(ctx context.Context, r *Reader, of ID) (*User, error) {
 		return nil, err
 	}
 	if rel.Blocks.Has(of) || rel.BlockedBy.Has(of) {
-		return nil, Forbidden("one of you blocks the other: nobody can be followed across a block")
-	}
-	if user == nil {
-		return nil, NotFound("user")
+		return nil, acrossABlock()
 	}
 	token := newToken()
 	inbox := &HoldList{List: List{Kind: Inbox, Owner: r.id}, Token: token}
@@ -37,10 +34,16 @@ func (s *Service) Follow(ctx context.Context, r *Reader, of ID) (*User, error) {
 			if err != nil {
 				return err
 			}
-			if _, err := s.record.Follow(ctx, Follow{Follower: r.id, Followee: of, At: at}); err != nil {
+			created, err := s.record.Follow(ctx, Follow{Follower: r.id, Followee: of, At: at})
+			if err != nil {
 				return err
 			}
-			events = []GatewayEvent{{Kind: EventRelated, User: r.id, Author: of, At: at}}
+			if created {
+				if err := s.undoAcrossABlock(ctx, r.id, of); err != nil {
+					return err
+				}
+				events = []GatewayEvent{{Kind: EventRelated, User: r.id, Author: of, At: at}}
+			}
 			// Read after the follow is on the record: what is published from now on is pushed.
 			all, err := s.record.Entries(ctx, []ID{of}, Newest(), take+1)
 			if err != nil {
@@ -85,8 +88,25 @@ func (s *Service) followTime(ctx context.Context, of ID) (int64, error) {
 	return at, nil
 }
 
+func acrossABlock() *Error {
+	return Forbidden("one of you blocks the other: nobody can be followed across a block")
+}
+
+// undoAcrossABlock ends a follow that was just written if a block was written
+// before it, after the reader's relations had been read.
+func (s *Service) undoAcrossABlock(ctx context.Context, follower, followee ID) error {
+	rel, err := s.record.RelationsOf(ctx, follower)
+	if err != nil || (!rel.Blocks.Has(followee) && !rel.BlockedBy.Has(followee)) {
+		return err
+	}
+	if _, err := s.record.Unfollow(ctx, follower, followee); err != nil {
+		return err
+	}
+	return acrossABlock()
+}
+
 // Unfollow ends a follow; the followee's posts are out of r's feed when it
-// returns. To unfollow somebody who is not followed changes nothing.
+// returns. The user is nil if hidden from r. To unfollow somebody who is not followed changes nothing.
 func (s *Service) Unfollow(ctx context.Context, r *Reader, of ID) (*User, error) {
 	token := newToken()
 	counts := []ID{r.id, of}
@@ -158,24 +178,26 @@ func (s *Service) bar(ctx context.Context, r *Reader, of ID, kind BarKind, add b
 	})
 }
 
+// relate carries out what may be done to anybody, also to those who block r:
+// else nobody could end a follow, or block back. The user is nil if hidden from r.
 func (s *Service) relate(ctx context.Context, r *Reader, of ID, m mutation) (*User, error) {
-	user, _, err := s.other(ctx, r, of)
+	user, rel, err := s.other(ctx, r, of)
 	if err != nil {
 		return nil, err
-	}
-	if user == nil {
-		return nil, NotFound("user")
 	}
 	err = s.mutate(ctx, m)
 	r.forget()
 	if err != nil {
 		return nil, err
 	}
+	if rel.BlockedBy.Has(of) {
+		return nil, nil //nolint:nilnil // done, and nothing to show: for r this person is absent
+	}
 	return user, nil
 }
 
-// other loads the person that a mutation of r's is about; nil when missing or
-// hidden from r.
+// other loads the person that a mutation of r's is about, hidden from r or not.
+// NOT_FOUND.
 func (s *Service) other(ctx context.Context, r *Reader, of ID) (*User, *Relations, error) {
 	if _, err := s.RequireProfile(ctx, r); err != nil {
 		return nil, nil, err
@@ -187,9 +209,14 @@ func (s *Service) other(ctx context.Context, r *Reader, of ID) (*User, *Relation
 	if err != nil {
 		return nil, nil, err
 	}
-	users, err := s.Users(ctx, r, []ID{of})
-	if err != nil {
+	t := s.trip()
+	load := newUserLoad([]ID{of}, false, false)
+	if err := load.load(ctx, t); err != nil {
 		return nil, nil, err
 	}
-	return users[0], v.rel, nil
+	t.flush(ctx)
+	if load.first.values[0] == nil {
+		return nil, nil, &Error{Code: CodeNotFound, Field: "userId", Text: "there is no such user"}
+	}
+	return load.first.values[0], v.rel, nil
 }

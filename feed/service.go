@@ -133,10 +133,10 @@ func (s *Service) Start(ctx context.Context) error {
 		return err
 	}
 	maps.Copy(s.seen, saved)
-	if err := s.beat(ctx); err != nil {
+	if err := s.beat(ctx, slog.LevelInfo); err != nil {
 		return err
 	}
-	return s.beat(ctx) // looks at the first one, so that a loss is seen from now on
+	return s.beat(ctx, slog.LevelInfo) // looks at the first one, so that a loss is seen from now on
 }
 
 // Run watches the generation and works off background jobs until ctx ends.

@@ -46,6 +46,10 @@ func (p *Post) Position() Position { return Position{At: p.At, ID: p.ID} }
 // Entry gives the list entry of p.
 func (p *Post) Entry() Entry { return Entry{At: p.At, ID: p.ID} }
 
+// Quotes reports whether p is a repost with words or pictures of its own, which
+// stands without its original.
+func (p *Post) Quotes() bool { return p.RepostOf != 0 && (p.Text != "" || len(p.Media) > 0) }
+
 // Media is a picture or a video that a post shows, held elsewhere.
 type Media struct {
 	URL           string

@@ -27,16 +27,19 @@ func (v view) seesContentOf(id ID) bool {
 	return !v.rel.BlockedBy.Has(id) && !v.rel.Blocks.Has(id)
 }
 
-// seesPost reports whether the reader may see p. A repost needs its original
-// to be seen: original is nil when it is not on the record.
+// seesPost reports whether the reader may see p. A repost without words of its
+// own needs its original to be seen.
 func (v view) seesPost(p, original *Post) bool {
 	if p == nil || p.DeletedAt != 0 || !v.seesContentOf(p.Author) {
 		return false
 	}
-	if p.RepostOf == 0 {
-		return true
-	}
-	return original != nil && original.DeletedAt == 0 && v.seesContentOf(original.Author)
+	return p.RepostOf == 0 || p.Quotes() || v.seesOriginal(original)
+}
+
+// seesOriginal reports whether the reader may see what a repost shows: nil is
+// what is not on the record.
+func (v view) seesOriginal(p *Post) bool {
+	return p != nil && p.DeletedAt == 0 && v.seesContentOf(p.Author)
 }
 
 // inFollowFeed reports whether a post that the reader sees belongs into the

@@ -180,6 +180,9 @@ func (m mutation) userPayload(ctx context.Context, u *feed.User, err error) (*mo
 	if err != nil {
 		return nil, err
 	}
+	if u == nil {
+		return &model.UserPayload{}, nil // done; for the reader this person is absent
+	}
 	return &model.UserPayload{User: m.showUser(ctx, u, m.needs(ctx, plan.Payload))}, nil
 }
 

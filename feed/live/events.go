@@ -144,6 +144,10 @@ func (h *Hub) apply(r *reader, e feed.GatewayEvent) bool {
 	}
 	switch e.Kind {
 	case feed.EventPublished, feed.EventAnnounced:
+		if r.dot.View.MayQuote(r.id, e.Author, e.Original) {
+			h.refresh(r)
+			return false
+		}
 		if !r.dot.View.SeesUnseen(r.id, e.Author, e.Original) || e.At < r.follows[e.Author] {
 			return false
 		}
@@ -160,10 +164,11 @@ func (h *Hub) apply(r *reader, e feed.GatewayEvent) bool {
 		return r.dot.Insert(u)
 	case feed.EventDeleted:
 		_, capped := r.dot.Count()
-		if !r.dot.Remove(e.Post) {
+		changed, unsure := r.dot.Remove(e.Post)
+		if !changed && !unsure {
 			return false
 		}
-		if capped {
+		if capped || unsure {
 			h.refresh(r) // what the bound had cut off moves up
 			return false
 		}

@@ -49,6 +49,9 @@ func (s *Server) present(ctx context.Context, err error) *gqlerror.Error {
 	if known.Code == feed.CodeInternal {
 		shown.Extensions["requestId"] = exchangeOf(ctx).id
 	}
+	if known.Code == feed.CodeUnavailable && errors.Is(ctx.Err(), context.Canceled) {
+		return shown // the client went away: nobody's fault, and nobody reads this
+	}
 	s.cfg.Metrics.fail(known.Code)
 	s.log(ctx, known, shown.Path)
 	return shown

@@ -67,7 +67,7 @@ func New(cfg Config) *Server {
 	s.queries = newQueryCache(cachedQueries, cachedBytes)
 	s.exec = s.executor()
 	s.live = s.connect()
-	s.over = transport{metrics: cfg.Metrics, clock: cfg.Clock}
+	s.over = newTransport(cfg.Metrics, cfg.Clock)
 	s.handler = s.around(s.routes())
 	return s
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -24,6 +26,65 @@ import (
 type transport struct {
 	metrics *Metrics
 	clock   feed.Clock
+	slots   chan struct{} // one for each operation that is carried out
+	bodies  chan struct{} // one for each large body that is read
+}
+
+func newTransport(metrics *Metrics, clock feed.Clock) transport {
+	return transport{
+		metrics: metrics, clock: clock,
+		slots: make(chan struct{}, maxOperations), bodies: make(chan struct{}, maxBodies),
+	}
+}
+
+// Above these bounds requests are refused: what cannot be served soon would
+// only take memory and time from those that can.
+const (
+	maxOperations = 256             // carried out at a time
+	maxBodies     = 64              // bodies above smallBody read at a time
+	smallBody     = 32 << 10        // bytes
+	slotWait      = 2 * time.Second // longest wait for a turn
+)
+
+// enter waits for a turn, and reports false when none came.
+func (t transport) enter(ctx context.Context) bool {
+	select {
+	case t.slots <- struct{}{}:
+		return true
+	default:
+	}
+	timer := time.NewTimer(slotWait)
+	defer timer.Stop()
+	select {
+	case t.slots <- struct{}{}:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (t transport) leave() { <-t.slots }
+
+// admit lets a body be read; large ones, and those of unknown length, are
+// bounded in number. Call done when it was read.
+func (t transport) admit(r *http.Request) (done func(), ok bool) {
+	if r.Method == http.MethodGet || (r.ContentLength >= 0 && r.ContentLength <= smallBody) {
+		return func() {}, true
+	}
+	select {
+	case t.bodies <- struct{}{}:
+		return func() { <-t.bodies }, true
+	default:
+		return nil, false
+	}
+}
+
+// busy refuses a request for which there is no room.
+func (t transport) busy(w http.ResponseWriter) {
+	t.metrics.fail(feed.CodeUnavailable)
+	w.Header().Set("Retry-After", "1")
+	refuse(w, http.StatusServiceUnavailable, feed.CodeUnavailable, "too many requests at a time: try again in a moment")
 }
 
 var _ graphql.Transport = transport{}
@@ -41,7 +102,13 @@ func (transport) Supports(r *http.Request) bool {
 // Do answers one request.
 func (t transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	began := t.clock.Now()
+	done, ok := t.admit(r)
+	if !ok {
+		t.busy(w)
+		return
+	}
 	params, status, err := read(r)
+	done()
 	if err != nil {
 		t.metrics.fail(err.Code)
 		refuse(w, status, err.Code, err.Text)
@@ -51,6 +118,11 @@ func (t transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 		w.Header()["Content-Type"] = []string{typeGraphQL}
 	}
 	ctx := r.Context()
+	if !t.enter(ctx) {
+		t.busy(w)
+		return
+	}
+	defer t.leave()
 	op, errs := exec.CreateOperationContext(ctx, params)
 	if len(errs) > 0 {
 		writeResponse(w, http.StatusBadRequest, exec.DispatchError(graphql.WithOperationContext(ctx, op), errs))

@@ -33,23 +33,63 @@ const (
 // flush writes the batch of a stage and those that its rows may refer to.
 // Follows refer to users alone, so a batch of posts leaves them waiting.
 func (im *Importer) flush(ctx context.Context, last stage) error {
-	if err := write(ctx, im, &im.users, "users", im.cfg.Record.ImportUsers); err != nil {
+	if err := write(ctx, im, &im.users, "users", im.importUsers); err != nil {
 		return err
 	}
 	if last == stageFollows || last == stageLikes {
+		leaveOut(im, &im.follows, func(f *feed.Follow) []feed.ID { return []feed.ID{f.Follower, f.Followee} })
 		if err := write(ctx, im, &im.follows, "follows", im.cfg.Record.ImportFollows); err != nil {
 			return err
 		}
 	}
 	if last >= stagePosts {
+		leaveOut(im, &im.posts, func(p *feed.Post) []feed.ID { return []feed.ID{p.Author} })
 		if err := write(ctx, im, &im.posts, "posts", im.importPosts); err != nil {
 			return err
 		}
 	}
 	if last == stageLikes {
+		leaveOut(im, &im.likes, func(l *feed.Like) []feed.ID { return []feed.ID{l.User} })
 		return write(ctx, im, &im.likes, "likes", im.cfg.Record.ImportLikes)
 	}
 	return nil
+}
+
+// leaveOut refuses the rows that name a user whose own line was refused: on the
+// record that id belongs to somebody else.
+func leaveOut[T any](im *Importer, b *batch[T], names func(*T) []feed.ID) {
+	if len(im.strangers) == 0 {
+		return
+	}
+	kept := 0
+	for i := range b.rows {
+		refused := false
+		for _, id := range names(&b.rows[i]) {
+			if _, stranger := im.strangers[id]; stranger && !refused {
+				refused = true
+				im.reject(b.lines[i], fmt.Sprintf("It names the user %d, whose line was refused.", id))
+			}
+		}
+		if !refused {
+			b.rows[kept], b.lines[kept] = b.rows[i], b.lines[i]
+			kept++
+		}
+	}
+	b.rows, b.lines = b.rows[:kept], b.lines[:kept]
+}
+
+// importUsers remembers whose lines were refused.
+func (im *Importer) importUsers(ctx context.Context, rows []feed.User) ([]feed.Outcome, error) {
+	outcomes, err := im.cfg.Record.ImportUsers(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	for i, outcome := range outcomes {
+		if outcome.State == feed.Refused && i < len(rows) {
+			im.strangers[rows[i].ID] = struct{}{}
+		}
+	}
+	return outcomes, nil
 }
 
 func write[T any](ctx context.Context, im *Importer, b *batch[T], what string,

@@ -64,6 +64,8 @@ type Importer struct {
 	posts   batch[feed.Post]
 	likes   batch[feed.Like]
 	future  bool // some post of the batch claims to come from the future
+	// strangers are the users of this file whose lines were refused.
+	strangers map[feed.ID]struct{}
 }
 
 // New makes an importer for one run.
@@ -75,6 +77,7 @@ func New(cfg Config) *Importer {
 // the run cannot go on: the source broke off, the record failed, or ctx ended.
 // What was written until then stays, and the report tells how much.
 func (im *Importer) File(ctx context.Context, name string, r io.Reader) error {
+	im.strangers = make(map[feed.ID]struct{})
 	im.file, im.line, im.source = name, 0, &countReader{from: r}
 	text, err := im.open()
 	if err != nil {
