@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -366,5 +367,31 @@ func TestSocketsServeQueriesAndMutationsToo(t *testing.T) {
 	var errs []json.RawMessage
 	if m := c.read(); m.Type != "error" || json.Unmarshal(m.Payload, &errs) != nil || codeIn(t, m.Payload) != "BAD_USER_INPUT" {
 		t.Errorf("got %+v", m)
+	}
+}
+
+func TestStreamsThatAreNotServedSaySo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stream := post(operation(dotQuery, nil), "Accept", "text/event-stream", "Authorization", "Bearer x")
+	if a := w.send(stream); a.status != http.StatusUnauthorized || a.code() != "UNAUTHENTICATED" {
+		t.Errorf("a bad token: got %d %s", a.status, a.text)
+	}
+	for name, r := range map[string]*http.Request{
+		"a reservation":        httptest.NewRequest(http.MethodPut, "http://localhost/graphql", http.NoBody),
+		"the end of one":       httptest.NewRequest(http.MethodDelete, "http://localhost/graphql", http.NoBody),
+		"an operation for one": post(operation(dotQuery, nil), "X-GraphQL-Event-Stream-Token", "t"),
+	} {
+		if a := w.send(r); a.status != http.StatusMethodNotAllowed || !strings.Contains(a.text, "distinct connections") {
+			t.Errorf("%s: got %d %s", name, a.status, a.text)
+		}
+	}
+	for _, method := range []string{http.MethodPatch, http.MethodOptions, http.MethodHead} {
+		if a := w.send(httptest.NewRequest(method, "http://localhost/graphql", http.NoBody)); a.status != http.StatusMethodNotAllowed {
+			t.Errorf("%s: got %d %s", method, a.status, a.text)
+		}
+	}
+	if a := w.send(post(operation(dotQuery, nil))); a.status != http.StatusBadRequest || !strings.Contains(a.text, "text/event-stream") {
+		t.Errorf("a subscription without a stream: got %d %s", a.status, a.text)
 	}
 }
