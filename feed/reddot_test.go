@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"testing"
 
@@ -88,7 +89,8 @@ func (d *dots) want(reader feed.ID) (n int, capped bool, newest feed.ID) {
 		if p.Author == reader || !d.marks[reader].Below(p.Position()) || d.postSeq[id] < d.follows[[2]feed.ID{reader, p.Author}] {
 			continue
 		}
-		if n++; newest == 0 {
+		n++
+		if newest == 0 {
 			newest = id
 		}
 	}
@@ -132,10 +134,7 @@ func (d *dots) repost(t *rapid.T) {
 
 func (d *dots) follow(t *rapid.T) {
 	d.seq++
-	had := make(map[[2]feed.ID]bool)
-	for k, v := range d.m.follows {
-		had[k] = v
-	}
+	had := maps.Clone(d.m.follows)
 	d.machine.follow(t)
 	for k, v := range d.m.follows {
 		if v && !had[k] {

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"feedgate/feed"
 )
 
@@ -179,26 +177,42 @@ func (h *Hub) apply(r *reader, e feed.GatewayEvent) bool {
 }
 
 // cards are posts as subscriptions show them, each loaded once for all readers.
+// The newest loaded are kept, at most keptCards.
 type cards struct {
 	deriver Deriver
-	mu      sync.Mutex
-	pages   *lru.Cache[feed.ID, *feed.Page]
+	loading sync.Mutex // one load at a time
+
+	mu    sync.Mutex
+	pages map[feed.ID]*feed.Page
+	order []feed.ID // as they were loaded
 }
 
 func newCards(d Deriver) *cards {
-	pages, err := lru.New[feed.ID, *feed.Page](keptCards)
-	if err != nil {
-		panic(err) // the size is a constant above zero
-	}
-	return &cards{deriver: d, pages: pages}
+	return &cards{deriver: d, pages: make(map[feed.ID]*feed.Page)}
 }
 
 func (c *cards) kept(post feed.ID) *feed.Page {
-	page, _ := c.pages.Get(post)
-	return page
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pages[post]
 }
 
-func (c *cards) drop(post feed.ID) { c.pages.Remove(post) }
+func (c *cards) drop(post feed.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.pages, post) // its place in the order goes with time
+}
+
+func (c *cards) keep(post feed.ID, page *feed.Page) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pages[post] = page
+	c.order = append(c.order, post)
+	if len(c.order) > keptCards {
+		delete(c.pages, c.order[0])
+		c.order = c.order[1:]
+	}
+}
 
 // get returns a post's card, and loads it if need be: one at a time, so that
 // many readers of a new post load it once.
@@ -206,8 +220,8 @@ func (c *cards) get(ctx context.Context, post feed.ID) (*feed.Page, error) {
 	if page := c.kept(post); page != nil {
 		return page, nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.loading.Lock()
+	defer c.loading.Unlock()
 	if page := c.kept(post); page != nil {
 		return page, nil
 	}
@@ -217,6 +231,6 @@ func (c *cards) get(ctx context.Context, post feed.ID) (*feed.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.pages.Add(post, page)
+	c.keep(post, page)
 	return page, nil
 }
