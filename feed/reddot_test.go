@@ -181,6 +181,39 @@ func (d *dots) reconnect(t *rapid.T) {
 	d.clients[i] = connect(t, g, reader)
 }
 
+// restart ends one gateway and starts another in its place; its clients come back.
+func (d *dots) restart(t *rapid.T) {
+	i := rapid.IntRange(0, len(d.gateways)-1).Draw(t, "gateway")
+	d.gateways[i].stop()
+	d.gateways[i] = d.w.gateway()
+	for j, c := range d.clients {
+		if _, open := <-closedOf(c); !open {
+			d.clients[j] = connect(t, d.gateways[i], c.reader)
+		}
+	}
+}
+
+// closedOf tells whether a client's subscription has ended: the channel that it
+// returns is closed if so, and holds a value if not.
+func closedOf(c *client) <-chan struct{} {
+	told := make(chan struct{}, 1)
+	for {
+		select {
+		case s, ok := <-c.sub.States:
+			if !ok {
+				close(told)
+				return told
+			}
+			if s.Err == nil {
+				c.last = s
+			}
+		default:
+			told <- struct{}{}
+			return told
+		}
+	}
+}
+
 // query compares the derived dot with the model's.
 func (d *dots) query(t *rapid.T) {
 	reader := d.someone(t, "reader")
@@ -242,6 +275,7 @@ func (d *dots) run(t *rapid.T, flush func()) {
 		"mark":      d.markSeen,
 		"query":     d.query,
 		"reconnect": d.reconnect,
+		"restart":   d.restart,
 		"flush":     func(*rapid.T) { flush() },
 		"right":     d.quietAndRight,
 	})
@@ -285,6 +319,29 @@ func TestMarksOnlyMoveForwardOnAllDevices(t *testing.T) {
 	counts(3)
 	w.post(author, "live again")
 	counts(4)
+}
+
+// Case 25: two sockets of one reader; one closes, the other still receives.
+func TestClosingOneSubscriptionLeavesTheOther(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, usualLists(), onEmbedded)
+	g := w.gateway()
+	defer g.stop()
+	reader, author := w.person("reader"), w.person("author")
+	w.follow(reader, author)
+	one, two := connect(t, g, reader), connect(t, g, reader)
+	eventually(t, "the first state", func() bool { two.take(); return two.last != nil })
+	one.sub.Close()
+	one.sub.Close() // again does nothing
+	p := w.post(author, "x")
+	eventually(t, "the dot", func() bool {
+		two.take()
+		return two.last.Newest != nil && two.last.Newest.Items[0].Post.ID == p.ID
+	})
+	two.sub.Close()
+	if got := g.hub.Connected(); got != 0 {
+		t.Errorf("connected readers: got %d, want 0", got)
+	}
 }
 
 // A dot that shows can be read: the post is in the feed before its fan-out has begun.
