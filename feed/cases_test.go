@@ -522,22 +522,3 @@ func TestBlocksOfBothSidesCanBeLifted(t *testing.T) {
 	}
 	wantFeed(t, w, a, 5, []feed.ID{p.ID})
 }
-
-func TestTextsThatShowNothingAreRefused(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	w := newWorld(t, usualLists(), onEmbedded)
-	author := w.person("author")
-	p := w.post(author, "x")
-	for _, text := range []string{"", "  ", "\n\t", "\u200b", "\u2060\ufeff"} {
-		if _, err := w.svc.PublishPost(ctx, w.reader(author), feed.NewPost{Text: text}); feed.CodeOf(err) != feed.CodeBadInput {
-			t.Errorf("publish %q: got %v, want BAD_USER_INPUT", text, err)
-		}
-		if _, err := w.svc.CommentOn(ctx, w.reader(author), feed.NewComment{Post: p.ID, Text: text}); feed.CodeOf(err) != feed.CodeBadInput {
-			t.Errorf("comment %q: got %v, want BAD_USER_INPUT", text, err)
-		}
-	}
-	if got := pageAll(t, w, author, 5); len(got) != 1 {
-		t.Errorf("got %d posts, want 1", len(got))
-	}
-}

@@ -65,7 +65,7 @@ type NewComment struct {
 // CommentOn adds a comment to a post that r sees. With a ClientMutationID the
 // same input gives the same comment, once. NOT_FOUND, CONFLICT.
 func (s *Service) CommentOn(ctx context.Context, r *Reader, in NewComment) (*Comment, error) {
-	if blank(in.Text) {
+	if in.Text == "" {
 		return nil, BadInput("text", "a comment needs a text")
 	}
 	if err := checkText("text", in.Text, MaxComment); err != nil {

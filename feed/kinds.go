@@ -62,7 +62,7 @@ func (k *Kinds) parse(p *NewPost) error {
 }
 
 func parseOriginal(p *NewPost) error {
-	if blank(p.Text) && len(p.Media) == 0 && p.Link == nil && len(p.Attributes) == 0 {
+	if p.Text == "" && len(p.Media) == 0 && p.Link == nil && len(p.Attributes) == 0 {
 		return BadInput("text", "a post needs a text, media, a link or attributes")
 	}
 	return nil

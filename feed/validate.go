@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"net/url"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -36,13 +34,6 @@ func checkText(field, text string, most int) error {
 		return BadInput(field, fmt.Sprintf("%s may have at most %d characters: shorten it", field, most))
 	}
 	return nil
-}
-
-// blank reports whether a text shows nothing at all.
-func blank(text string) bool {
-	return strings.TrimFunc(text, func(c rune) bool {
-		return unicode.IsSpace(c) || unicode.Is(unicode.Cf, c) || unicode.Is(unicode.Cc, c)
-	}) == ""
 }
 
 func checkURL(field, text string) error {
@@ -111,7 +102,7 @@ func CheckPost(p *NewPost) error {
 		return BadInput("topics", fmt.Sprintf("a post may have at most %d topics", MaxTopics))
 	}
 	for _, topic := range p.Topics {
-		if blank(topic) {
+		if topic == "" {
 			return BadInput("topics", "a topic must not be empty")
 		}
 		if err := checkText("topics", topic, MaxTopic); err != nil {
