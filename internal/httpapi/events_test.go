@@ -186,7 +186,15 @@ func TestCommandsOfAPublishDoNotDependOnWhoListens(t *testing.T) {
 			c.want(dot(0, 0, ""))
 			clients = append(clients, c)
 		}
+		// The follows have had the readers derived once more: wait until that is over.
 		before, was := g.tally.count(), w.recordTrips.Load()
+		for still := 0; still < 20; still++ {
+			time.Sleep(20 * time.Millisecond)
+			if n := g.tally.count(); n != before {
+				before, still = n, 0
+			}
+			was = w.recordTrips.Load()
+		}
 		post, err := g.svc.PublishPost(context.Background(), g.svc.Reader(ann), feed.NewPost{Text: "hello"})
 		w.must(err)
 		for _, c := range clients {

@@ -67,7 +67,11 @@ func newWorld(tb testing.TB, change ...func(*httpapi.Config)) *world {
 	w.redis, err = embedded.Open(ctx, wallClock{}, quiet, 64<<20)
 	w.must(err)
 	w.record, err = sqlite.Open(ctx, filepath.Join(tb.TempDir(), "feedgate.db"), quiet,
-		sqlite.WithHook(func(string) { w.recordTrips.Add(1) }))
+		sqlite.WithHook(func(command string) {
+			if command != "Generation" && command != "SaveHeartbeats" { // these come by themselves as time goes by
+				w.recordTrips.Add(1)
+			}
+		}))
 	w.must(err)
 	w.hot, err = redis.Open(ctx, redis.Config{URL: w.redis.URL(), Log: quiet, OnRoundTrip: func(int) { w.hotTrips.Add(1) }})
 	w.must(err)
