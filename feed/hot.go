@@ -230,7 +230,7 @@ const (
 
 // Detail is what can be kept by id. The store keeps each kind in a compact form.
 type Detail interface {
-	Post | Stats | User | UserCounts
+	Post | Stats | User | UserCounts | Tastes | Views
 }
 
 // GetDetails reads details by id. With a Lease, it also asks for the lease of

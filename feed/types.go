@@ -189,6 +189,7 @@ type Duty struct {
 	Delivered int64 // followers up to Mark
 	Until     int64 // ms since the epoch: nobody else takes the duty before
 	State     DeliveryState
-	Repost    ID // the original that the post reposts, 0 for none; stores give it, and take it from the post
-	Original  ID // its author
+	Repost    ID     // the original that the post reposts, 0 for none; stores give it, and take it from the post
+	Original  ID     // its author
+	Place     *Place // where the post was written, nil for none; stores give it, and take it from the post
 }
