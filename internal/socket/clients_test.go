@@ -2,15 +2,12 @@ package socket_test
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,55 +15,28 @@ import (
 
 	"feedgate/feed"
 	"feedgate/internal/operation/operationtest"
+	"feedgate/internal/socket/clients"
 	"feedgate/internal/sse"
 )
 
-// needed fails in CI, and skips elsewhere.
-func needed(t *testing.T, format string, args ...any) {
+// placed puts the clients in place. Without them the test is skipped, and
+// fails in CI.
+func placed(t *testing.T) (dir string) {
 	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf("SKIPPED, NOTHING IS SHOWN ABOUT REAL CLIENTS: "+format, args...)
-}
-
-// installed puts the clients in place unless they are.
-func installed(t *testing.T) (dir string) {
-	t.Helper()
-	dir, err := filepath.Abs("clients")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lock, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(name); err != nil {
-			needed(t, "there is no %s here: install Node.js 20 or later", name)
-		}
-	}
-	sum := sha256.Sum256(lock)
-	want, mark := hex.EncodeToString(sum[:]), filepath.Join(dir, "node_modules", ".installed")
-	if got, err := os.ReadFile(mark); err == nil && string(got) == want {
-		return dir
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		needed(t, "npm ci: %v\n%s", err, out)
+	if err := clients.Install(ctx, "clients"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skipf("SKIPPED, NOTHING IS SHOWN ABOUT REAL CLIENTS: %v", err)
 	}
-	if err := os.WriteFile(mark, []byte(want), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	return "clients"
 }
 
 func TestRealClients(t *testing.T) {
 	t.Parallel()
-	dir := installed(t)
+	dir := placed(t)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

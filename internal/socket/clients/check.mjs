@@ -1,191 +1,76 @@
 // Checks a server with real clients: each subscribes, counts what it sees,
 // comes back after a cut, and gives up when it may not come in.
 //
-//   node check.mjs http://127.0.0.1:8080/graphql [./hand.mjs]
+//   node check.mjs http://127.0.0.1:8080/graphql [./hand.mjs] [restarts]
 //
-// Between client and server stands a proxy that can cut.
+// Between client and server stands a proxy that can cut. With "restarts", the
+// line "restart" on standard output asks for the server to be stopped and
+// started again on the same address, and a line on standard input says that it
+// was.
 import assert from 'node:assert/strict'
-import net from 'node:net'
-import { ApolloClient, ApolloLink, InMemoryCache, gql } from '@apollo/client'
-import { GraphQLWsLink } from '@apollo/client/link/subscriptions'
 import { createClient as createSseClient } from 'graphql-sse'
 import { createClient as createWsClient } from 'graphql-ws'
-import { SubscriptionClient } from 'subscriptions-transport-ws'
 import WebSocket from 'ws'
+import { ask, clients } from './clients.mjs'
+import { events, lines, proxy, reasonOf } from './tools.mjs'
 
-const [url, schema = './hand.mjs'] = process.argv.slice(2)
+const [url, schema = './hand.mjs', restarts] = process.argv.slice(2)
 const hand = await import(schema)
-const patience = 20_000
+const often = { attempts: 20, pause: 20 }
 
-// within fails when a promise takes too long.
-function within (what, promise) {
-  let timer
-  const late = new Promise((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: not in time`)), patience)
-  })
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+let number = 100 // the last that was published
+let unseen = 0 // how many were since everything was marked as seen
+
+async function publish () {
+  number++
+  unseen++
+  await ask(url, hand.author, hand.publish(number))
 }
 
-// Events that come one by one, to be waited for in order.
-function events () {
-  const pending = []
-  let wake = () => {}
-  const push = event => { pending.push(event); wake() }
-  return {
-    next: value => push({ value }),
-    error: error => push({ error }),
-    async take (what) {
-      while (pending.length === 0) {
-        await within(what, new Promise(resolve => { wake = resolve }))
-      }
-      return pending.shift()
-    },
-    // until takes events until one carries n.
-    async until (n) {
-      for (;;) {
-        const { value, error } = await this.take(`number ${n}`)
-        if (error) throw error
-        if (value === n) return
-      }
-    }
-  }
+async function seeAll () {
+  if (hand.seen) await ask(url, hand.good, hand.seen)
+  unseen = 0
 }
 
-// proxy forwards to the server, counts connections, and can cut them all.
-async function proxy () {
-  const target = new URL(url)
-  const open = new Set()
-  const self = { dials: 0 }
-  const server = net.createServer(near => {
-    self.dials++
-    const far = net.connect(Number(target.port), target.hostname)
-    for (const [from, to] of [[near, far], [far, near]]) {
-      open.add(from)
-      from.on('error', () => {})
-      from.on('close', () => { open.delete(from); to.destroy() })
-      from.pipe(to)
-    }
-  })
-  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
-  const at = new URL(url)
-  at.port = String(server.address().port)
-  self.http = at.href
-  self.ws = at.href.replace(/^http/, 'ws')
-  self.cut = () => { for (const socket of open) socket.destroy() }
-  self.close = () => { self.cut(); server.close() }
-  return self
+const read = sink => ({ ...sink, next: data => sink.next(hand.read(data)) })
+
+// now is the state that is right now.
+const now = () => hand.seen ? { number: unseen === 0 ? 0 : number, count: unseen } : { number }
+
+// shows waits until a client shows the state of now.
+async function shows (sink) {
+  const want = JSON.stringify(now())
+  await sink.until(want, value => JSON.stringify(value) === want)
 }
 
-async function publish (n) {
-  const client = createWsClient({ url: url.replace(/^http/, 'ws'), webSocketImpl: WebSocket, connectionParams: hand.good.init })
-  const result = await client.iterate({ query: hand.publish(n) }).next()
-  assert.equal(result.value.errors, undefined)
-  await client.dispose()
-}
-
-const quickly = () => new Promise(resolve => setTimeout(resolve, 20))
-
-// Each client subscribes through a proxy with credentials, hands numbers and
-// errors to a sink, and gives a function that ends it.
-const clients = {
-  'graphql-ws' (through, who, sink, retryAttempts) {
-    const client = createWsClient({
-      url: through.ws,
-      webSocketImpl: WebSocket,
-      connectionParams: who,
-      retryAttempts,
-      retryWait: quickly,
-      shouldRetry: () => true
-    })
-    client.subscribe({ query: hand.subscription }, {
-      next: result => sink.next(hand.numberOf(result.data)),
-      error: sink.error,
-      complete: () => {}
-    })
-    return () => client.dispose()
-  },
-
-  'graphql-sse' (through, who, sink, retryAttempts) {
-    const client = createSseClient({ url: through.http, headers: who, retryAttempts, retry: quickly })
-    client.subscribe({ query: hand.subscription }, {
-      next: result => sink.next(hand.numberOf(result.data)),
-      error: sink.error,
-      complete: () => {}
-    })
-    return () => client.dispose()
-  },
-
-  '@apollo/client' (through, who, sink, retryAttempts) {
-    const socket = createWsClient({
-      url: through.ws,
-      webSocketImpl: WebSocket,
-      connectionParams: who,
-      retryAttempts,
-      retryWait: quickly,
-      shouldRetry: () => true
-    })
-    const client = new ApolloClient({ link: ApolloLink.from([new GraphQLWsLink(socket)]), cache: new InMemoryCache() })
-    const subscription = client.subscribe({ query: gql(hand.subscription) }).subscribe({
-      next: result => result.error ? sink.error(result.error) : sink.next(hand.numberOf(result.data)),
-      error: sink.error
-    })
-    return async () => {
-      subscription.unsubscribe()
-      client.stop()
-      await socket.dispose()
-    }
-  },
-
-  'subscriptions-transport-ws' (through, who, sink, retryAttempts) {
-    const client = new SubscriptionClient(through.ws, {
-      connectionParams: who,
-      reconnect: retryAttempts > 0,
-      reconnectionAttempts: retryAttempts,
-      minTimeout: 2000,
-      connectionCallback: error => { if (error) sink.error(error) }
-    }, WebSocket)
-    client.request({ query: hand.subscription }).subscribe({
-      next: result => sink.next(hand.numberOf(result.data)),
-      error: sink.error
-    })
-    return () => client.close()
-  }
-}
-
-// The text that an error brings along, wherever a client keeps it.
-function reasonOf (error) {
-  const inner = error.cause ?? error
-  return [error.reason, error.message, inner.reason, inner.message, error.networkError?.reason, String(error)].filter(Boolean).join(' | ')
-}
-
-let number = 100
 async function check (name) {
-  const credentials = who => name === 'graphql-sse' ? who.headers : who.init
-  const through = await proxy()
+  await seeAll()
+  const through = await proxy(url)
   const sink = events()
-  const end = clients[name](through, credentials(hand.good), sink, 20)
+  const end = clients[name](through, hand.good, hand.subscription, read(sink), often)
   const first = await sink.take('the first state')
-  assert.equal(typeof first.value, 'number', reasonOf(first.error ?? {}))
+  assert.equal(typeof first.value?.number, 'number', reasonOf(first.error ?? {}))
+  if (hand.seen) assert.deepEqual(first.value, now())
   for (let i = 0; i < 10; i++) {
-    await publish(++number)
-    assert.deepEqual(await sink.take(`state ${number}`), { value: number })
+    await publish()
+    assert.deepEqual(await sink.take(`state ${number}`), { value: now() })
   }
   for (let i = 0; i < 3; i++) {
     through.cut()
-    await publish(++number)
-    await sink.until(number)
-    await publish(++number)
-    await sink.until(number)
+    await publish()
+    await shows(sink)
+    await publish()
+    await shows(sink)
   }
   await end()
   through.close()
 
-  const shut = await proxy()
+  const shut = await proxy(url)
   const refused = events()
   const attempts = name === 'subscriptions-transport-ws' ? 0 : 2
-  const stop = clients[name](shut, credentials(hand.bad), refused, attempts)
+  const stop = clients[name](shut, hand.bad, hand.subscription, read(refused), { attempts, pause: 20 })
   const { error, value } = await refused.take('the refusal')
-  assert.ok(error, `a bad token saw ${value}`)
+  assert.ok(error, `a bad token saw ${JSON.stringify(value)}`)
   const text = reasonOf(error)
   if (name !== 'graphql-sse') assert.match(text, hand.badReason)
   assert.ok(shut.dials <= attempts + 1, `${shut.dials} dials with a bad token`)
@@ -196,21 +81,21 @@ async function check (name) {
 
 // A client whose token ends while it is connected comes back with a new one.
 async function checkExpiry () {
-  const through = await proxy()
+  const through = await proxy(url)
   const sink = events()
   const closes = []
   let asked = 0
   const client = createWsClient({
     url: through.ws,
     webSocketImpl: WebSocket,
-    connectionParams: () => asked++ === 0 ? hand.shortLived.init : hand.good.init,
+    connectionParams: () => asked++ === 0 ? hand.shortLived().init : hand.good.init,
     retryAttempts: 3,
-    retryWait: quickly,
+    retryWait: () => new Promise(resolve => setTimeout(resolve, 20)),
     shouldRetry: () => true,
     on: { closed: event => closes.push(`${event.code} ${event.reason}`) }
   })
   client.subscribe({ query: hand.subscription }, {
-    next: result => sink.next(hand.numberOf(result.data)), error: sink.error, complete: () => {}
+    next: result => sink.next(hand.read(result.data)), error: sink.error, complete: () => {}
   })
   await sink.take('the first state')
   await sink.take('the state after the token has expired')
@@ -233,7 +118,42 @@ async function checkSingleConnection () {
   console.log('single connection mode: ok')
 }
 
+// All clients come back to a server that was stopped and started, one of them
+// at the pace that its authors gave it.
+async function checkRestart () {
+  await seeAll()
+  const told = lines(process.stdin)
+  const listening = []
+  for (const name of Object.keys(clients)) {
+    const sink = events()
+    const retry = name === 'graphql-ws' ? { attempts: 5 } : { attempts: 200, pause: 50 }
+    listening.push({ sink, end: clients[name](await proxy(url), hand.good, hand.subscription, read(sink), retry) })
+  }
+  await publish()
+  for (const { sink } of listening) await shows(sink)
+  for (let i = 0; i < 2; i++) {
+    console.log('restart')
+    await told.take('the restart')
+    await publish()
+    for (const { sink } of listening) await shows(sink)
+    await publish()
+    for (const { sink } of listening) await shows(sink)
+  }
+  for (const { end } of listening) await end()
+  process.stdin.destroy()
+  console.log('restarts: ok')
+}
+
 for (const name of Object.keys(clients)) await check(name)
+for (const [what, other] of Object.entries(hand.others ?? {})) {
+  for (const [name, subscribe] of Object.entries(clients)) {
+    const through = await proxy(url)
+    await other(subscribe, through)
+    through.close()
+    console.log(`${what} with ${name}: ok`)
+  }
+}
 await checkExpiry()
 await checkSingleConnection()
+if (restarts) await checkRestart()
 process.exit(0)
