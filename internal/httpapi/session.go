@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -49,8 +50,16 @@ func (s session) InterceptOperation(ctx context.Context, next graphql.OperationH
 	if err != nil {
 		return graphql.OneShot(&graphql.Response{Errors: gqlerror.List{s.present(ctx, err)}})
 	}
+	release = sync.OnceFunc(release)
 	context.AfterFunc(ctx, release) // transports end an operation's context with it
-	return next(s.open(ctx))
+	responses := next(s.open(ctx))
+	return func(ctx context.Context) *graphql.Response {
+		resp := responses(ctx)
+		if resp == nil {
+			release() // before the client is told of the end: it may subscribe again at once
+		}
+		return resp
+	}
 }
 
 // streamKey finds the field of a subscription in the context of its events.

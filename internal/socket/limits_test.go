@@ -55,12 +55,26 @@ func TestReadersAreCapped(t *testing.T) {
 		if len(places) != 1 {
 			t.Errorf("%d places are taken, want 1", len(places))
 		}
-		w.connected(t, hello)
+		first = w.connected(t, hello)
+		for _, c := range []*client{first, second} {
+			c.ws.SetCloseHandler(func(int, string) error { return nil }) // the server hears no answer
+		}
+		// Whoever has read that the socket closes may open another one at once.
 		second.send(`bad`)
 		second.wantClose(4400, "")
-		synctest.Wait()
 		if len(places) != 1 {
-			t.Errorf("%d places are taken, want 1", len(places))
+			t.Errorf("%d places are taken after the server closed a socket, want 1", len(places))
+		}
+		if err := first.ws.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")); err != nil {
+			t.Fatal(err)
+		}
+		first.wantClose(websocket.CloseNormalClosure, "")
+		if len(places) != 0 {
+			t.Errorf("%d places are taken after a client closed a socket, want 0", len(places))
+		}
+		synctest.Wait()
+		if len(places) != 0 {
+			t.Errorf("%d places are taken at the end, want 0", len(places))
 		}
 	})
 }

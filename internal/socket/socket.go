@@ -32,10 +32,9 @@ type socket struct {
 	running  sync.WaitGroup     // operations and the writer
 
 	// The reader's own.
-	lane    *lane
-	take    func(message) // what it does with a message now
-	release func()
-	lost    error // why it cannot read on; nil if it panicked
+	lane *lane
+	take func(message) // what it does with a message now
+	lost error         // why it cannot read on; nil if it panicked
 	// panicked logs, which needs the context.
 	panicked func(any)
 
@@ -45,6 +44,7 @@ type socket struct {
 	out        outbox
 	leaving    *leaving // why the socket is being closed; nil while it is not
 	dead       bool     // nothing can be written any more
+	place      func()   // gives back the reader's place; nil while there is none
 	due        due
 
 	spoke spoke // guarded by the wheel
@@ -139,9 +139,7 @@ func (s *socket) tearDown() {
 	_ = s.ws.Close() // what it says, the reader or the writer has heard
 	s.t.wheel.remove(s)
 	s.t.unlist(s)
-	if s.release != nil {
-		s.release()
-	}
+	s.giveUpPlace()
 	s.t.cfg.Metrics.Closed(code)
 	s.t.leave()
 }
@@ -283,8 +281,25 @@ func (s *socket) admit(ctx context.Context, payload json.RawMessage) (inner cont
 	if !expires.IsZero() && !s.t.cfg.Clock.Now().Before(expires) {
 		return nil, time.Time{}, feed.Forbidden(expiredText)
 	}
-	s.release, err = s.t.cfg.Reserve(inner)
-	return inner, expires, err
+	place, err := s.t.cfg.Reserve(inner)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.place = place
+	return inner, expires, nil
+}
+
+// giveUpPlace lets the reader open another socket.
+func (s *socket) giveUpPlace() {
+	s.mu.Lock()
+	place := s.place
+	s.place = nil
+	s.mu.Unlock()
+	if place != nil {
+		place()
+	}
 }
 
 const expiredText = "token expired"

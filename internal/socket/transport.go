@@ -33,8 +33,8 @@ type Config struct {
 	// Origin: browsers send it from pages of any site.
 	Allow func(*http.Request) bool
 	// Reserve takes a place among the sockets of a reader, once Auth has told who
-	// it is; release gives it back. An error closes the socket as Auth's does.
-	// Nil: no bound.
+	// it is; release gives it back, before the client is told that the socket
+	// closes. An error closes the socket as Auth's does. Nil: no bound.
 	Reserve func(ctx context.Context) (release func(), err error)
 	// Begin makes the context of one operation. Nil: that of the socket.
 	Begin func(ctx context.Context) context.Context

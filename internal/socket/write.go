@@ -180,8 +180,10 @@ func (s *socket) put(format int, text []byte) bool {
 	return false
 }
 
-// sayGoodbye writes the close frame.
+// sayGoodbye writes the close frame. A client that has read it may open the next
+// socket at once, so the place is given up first.
 func (s *socket) sayGoodbye(why leaving) bool {
+	s.giveUpPlace()
 	if why.farewell != nil && !s.put(websocket.TextMessage, why.farewell) {
 		return false
 	}

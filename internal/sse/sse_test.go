@@ -203,6 +203,31 @@ func TestReadersAreCapped(t *testing.T) {
 	}
 }
 
+func TestReaderMayOpenTheNextStreamWhenOneIsComplete(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		places := make(chan struct{}, 1)
+		w := newWorld(t, func(cfg *sse.Config, _ *http.Server) {
+			cfg.Reserve = func(context.Context) (func(), error) {
+				select {
+				case places <- struct{}{}:
+					return func() { <-places }, nil
+				default:
+					return nil, &feed.Error{Code: feed.CodeRateLimited, Text: "you have too many streams"}
+				}
+			}
+			cfg.Expires = func(context.Context) time.Time { return time.Now().Add(time.Hour) }
+		})
+		for range 100 {
+			w.open(t, "{ hello }").want(next(`{"data":{"hello":"world"}}`), done)
+		}
+		for range 10 {
+			s := w.open(t, "subscription { state }")
+			s.want(state(0), next(`{"errors":[{"message":"token expired","extensions":{"code":"UNAUTHENTICATED"}}]}`), done)
+		}
+	})
+}
+
 func TestDrainBreaksStreamsOffSpreadOverTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

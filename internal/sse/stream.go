@@ -24,14 +24,15 @@ type stream struct {
 	cancel  context.CancelFunc
 	quit    chan struct{} // closed when a drain ends the stream
 	stop    func()        // closes it
+	release func()        // gives back the reader's place; a client that was told of the end may open the next stream at once
 
 	frames  chan []byte   // from the operation; closed at its end
 	written chan struct{} // what it handed over is written
 }
 
-func newStream(t *Transport, w http.ResponseWriter, cancel context.CancelFunc) *stream {
+func newStream(t *Transport, w http.ResponseWriter, cancel context.CancelFunc, release func()) *stream {
 	s := &stream{
-		t: t, w: w, control: http.NewResponseController(w), cancel: cancel,
+		t: t, w: w, control: http.NewResponseController(w), cancel: cancel, release: release,
 		quit: make(chan struct{}), frames: make(chan []byte), written: make(chan struct{}),
 	}
 	s.stop = sync.OnceFunc(func() { close(s.quit) })
@@ -83,6 +84,7 @@ func (s *stream) run(ctx context.Context, exec graphql.GraphExecutor, params *gr
 		alive = s.hand(ctx, frame)
 	}
 	if alive {
+		s.release()
 		s.hand(ctx, appendComplete(frame[:0]))
 	}
 }
@@ -132,6 +134,8 @@ func (s *stream) writeAll(ctx context.Context) (completed bool) {
 			}
 		case <-expired:
 			last := appendFailure(nil, operation.Errors(feed.CodeUnauthenticated, "token expired"))
+			s.cancel()
+			s.release()
 			return s.write(appendComplete(last)) == nil
 		case <-s.quit:
 			return false

@@ -41,9 +41,9 @@ type Config struct {
 	// Expires gives the time until which the reader of a request has proved who
 	// they are; the zero time is never. Nil: never for all.
 	Expires func(context.Context) time.Time
-	// Reserve takes a place among the streams of a reader; release gives it back.
-	// Its error refuses the stream: with 429 if the code is RATE_LIMITED, else
-	// with 503. Nil: no bound.
+	// Reserve takes a place among the streams of a reader; release gives it back,
+	// before the client is told that the stream is complete. Its error refuses the
+	// stream: with 429 if the code is RATE_LIMITED, else with 503. Nil: no bound.
 	Reserve func(context.Context) (release func(), err error)
 	// Metrics is told what happens. Nil: nobody is.
 	Metrics Metrics
@@ -148,10 +148,11 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 		t.turnAway(w, r, err)
 		return
 	}
+	release = sync.OnceFunc(release)
 	defer release()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	s := newStream(t, w, cancel)
+	s := newStream(t, w, cancel, release)
 	if !t.enter(s) {
 		w.Header().Set("Retry-After", "1")
 		refuse(w, http.StatusServiceUnavailable, feed.Unavailable("no stream can be opened now: try again in a moment", nil))
