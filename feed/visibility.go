@@ -1,6 +1,6 @@
 package feed
 
-import "math"
+import "feedgate/feed/geo"
 
 // view is what one reader may see. It is the one place that decides
 // visibility, for every feed, list and single object.
@@ -87,16 +87,16 @@ func (s *Service) PublicPlace(r *Reader, p *Post) (Place, bool) {
 }
 
 // Published is the position that others may know: EXACT as given,
-// NEIGHBOURHOOD the centre of its geohash-6 cell (15 bits each way), CITY that
-// of its geohash-4 cell (10 bits each way), HIDDEN none.
+// NEIGHBOURHOOD the centre of its geohash-6 cell, CITY that of its geohash-4
+// cell, HIDDEN none.
 func (p Place) Published() (Place, bool) {
 	switch p.Precision {
 	case PrecisionHidden:
 		return Place{}, false
 	case PrecisionNeighbourhood:
-		return p.centre(15), true
+		return p.centre(6), true
 	case PrecisionCity:
-		return p.centre(10), true
+		return p.centre(4), true
 	case PrecisionExact:
 		return p, true
 	default:
@@ -104,17 +104,8 @@ func (p Place) Published() (Place, bool) {
 	}
 }
 
-func (p Place) centre(bits int) Place {
-	p.Latitude = cellCentre(p.Latitude, -90, 90, bits)
-	p.Longitude = cellCentre(p.Longitude, -180, 180, bits)
+func (p Place) centre(precision int) Place {
+	c := geo.Centre(geo.Point{Latitude: p.Latitude, Longitude: p.Longitude}, precision)
+	p.Latitude, p.Longitude = c.Latitude, c.Longitude
 	return p
-}
-
-// cellCentre halves [low, high] bits times toward x, as geohash does, and
-// gives the middle of what is left.
-func cellCentre(x, low, high float64, bits int) float64 {
-	size := math.Ldexp(high-low, -bits)
-	n := math.Floor((x - low) / size)
-	n = min(n, math.Ldexp(1, bits)-1) // the upper edge belongs to the last cell
-	return low + (n+0.5)*size
 }
