@@ -90,9 +90,10 @@ func (g *gateway) openStores(ctx context.Context, c config.Stores, taps bench.Ta
 		telemetry.InProcessRedis(g.metrics.Registry(), inside.Size, inside.Evicted)
 		url = inside.URL()
 	}
-	trips := g.metrics.RoundTrips("record")
+	trips, asked := g.metrics.RoundTrips("record"), g.metrics.Commands("record")
 	rec, err := openRecord(ctx, c, g.log, func(command string) {
 		trips()
+		asked(1)
 		if taps.Record != nil {
 			taps.Record(command)
 		}
@@ -104,9 +105,9 @@ func (g *gateway) openStores(ctx context.Context, c config.Stores, taps bench.Ta
 	if err := g.push(ctx, "record", rec.Close); err != nil {
 		return err
 	}
-	awaited := g.metrics.RoundTrips("redis")
+	awaited, sent := g.metrics.RoundTrips("redis"), g.metrics.Commands("redis")
 	g.hot, err = redis.Open(ctx, redis.Config{
-		URL: url, Log: g.log, Hook: taps.Redis, OnRoundTrip: func(int) { awaited() },
+		URL: url, Log: g.log, Hook: taps.Redis, OnRoundTrip: func(commands int) { awaited(); sent(commands) },
 	})
 	if err != nil {
 		return fmt.Errorf("reaching Redis (is FEEDGATE_REDIS_URL right, and does it run?): %w", err)

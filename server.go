@@ -298,6 +298,9 @@ func runBench(ctx context.Context, args []string, getenv func(string) string, st
 	if len(args) > 0 && args[0] == "plain" {
 		return bench.Plain(ctx, args[1:], systemClock{})
 	}
+	if len(args) > 0 && args[0] == "crowd" {
+		return bench.Crowd(ctx, args[1:], systemClock{}, os.Stdin, stdout)
+	}
 	c, err := config.ParseBench(args, getenv)
 	if err != nil {
 		return err

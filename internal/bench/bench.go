@@ -70,6 +70,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		{config.BenchCPU, b.measureCPU},
 		{config.BenchTrips, b.measureTrips},
 		{config.BenchFanout, b.measureFanout},
+		{config.BenchLive, b.measureLive}, // last: it stops the server
 	} {
 		if !b.Has(part.name) {
 			continue
@@ -98,16 +99,8 @@ func (b *bench) open(ctx context.Context) (err error) {
 	if b.gateway, err = b.Open(ctx, b.redisURL, data, b.tap.taps()); err != nil {
 		return err
 	}
-	b.say("making %d people and %d posts", b.Users, b.Posts)
-	b.world = newWorld(b.Bench, b.Clock.Now())
-	if err := b.world.fill(ctx, b.gateway.Record); err != nil {
-		return fmt.Errorf("making the data: %w", err)
-	}
-	if b.Has(config.BenchFanout) {
-		b.say("making %d followers", b.Followers)
-		if err := b.world.followers(ctx, b.gateway.Record, b.Followers); err != nil {
-			return fmt.Errorf("making the followers: %w", err)
-		}
+	if err := b.fill(ctx); err != nil {
+		return err
 	}
 	if b.serverAt, err = freeAddr(ctx); err != nil {
 		return err
@@ -121,6 +114,9 @@ func (b *bench) open(ctx context.Context) (err error) {
 	if err := b.server.await(ctx, serving(t.client, "http://"+b.serverAt+"/readyz")); err != nil {
 		return err
 	}
+	if b.world == nil {
+		return nil
+	}
 	b.say("building the inboxes of %d readers", len(b.world.readers()))
 	warm := newTarget(b.url(), 4)
 	readers := b.world.readers()
@@ -128,6 +124,29 @@ func (b *bench) open(ctx context.Context) (err error) {
 		var buf bytes.Buffer
 		return warm.post(ctx, readers[i%len(readers)], b.payload, &buf)
 	})
+}
+
+// fill makes the data that the wanted parts need.
+func (b *bench) fill(ctx context.Context) error {
+	if !slices.Equal(b.Only, []string{config.BenchLive}) {
+		b.say("making %d people and %d posts", b.Users, b.Posts)
+		b.world = newWorld(b.Bench, b.Clock.Now())
+		if err := b.world.fill(ctx, b.gateway.Record); err != nil {
+			return fmt.Errorf("making the data: %w", err)
+		}
+	}
+	if b.Has(config.BenchFanout) {
+		b.say("making %d followers", b.Followers)
+		if err := b.world.followers(ctx, b.gateway.Record, b.Followers); err != nil {
+			return fmt.Errorf("making the followers: %w", err)
+		}
+	}
+	if b.Has(config.BenchLive) {
+		if err := b.people(ctx); err != nil {
+			return fmt.Errorf("making the followers: %w", err)
+		}
+	}
+	return nil
 }
 
 func (b *bench) url() string { return "http://" + b.serverAt + "/graphql" }

@@ -22,7 +22,7 @@ const (
 
 // measureFanout compares the inbox writes of the workers with bare ZADDs.
 func (b *bench) measureFanout(ctx context.Context) error {
-	if err := b.activate(ctx); err != nil {
+	if err := b.activate(ctx, firstFollower, b.Followers); err != nil {
 		return err
 	}
 	bare := newZadds(b.redis, b.Followers)
@@ -62,13 +62,13 @@ func (b *bench) measureFanout(ctx context.Context) error {
 	return nil
 }
 
-// activate marks every follower as an active reader, as reading the feed would.
-func (b *bench) activate(ctx context.Context) error {
+// activate marks n followers as active readers, as reading the feed would.
+func (b *bench) activate(ctx context.Context, first feed.ID, n int) error {
 	now := b.Clock.Now().UnixMilli()
 	ops := make([]feed.Op, 0, zaddBatch)
-	for i := range b.Followers {
-		ops = append(ops, &feed.TouchActive{Reader: firstFollower + feed.ID(i), Day: now / dayMillis, Make: now})
-		if len(ops) == zaddBatch || i == b.Followers-1 {
+	for i := range n {
+		ops = append(ops, &feed.TouchActive{Reader: first + feed.ID(i), Day: now / dayMillis, Make: now})
+		if len(ops) == zaddBatch || i == n-1 {
 			if err := b.gateway.Hot.Do(ctx, ops...); err != nil {
 				return err
 			}
@@ -95,24 +95,26 @@ func (b *bench) deliver(ctx context.Context, t *target, round int) (time.Duratio
 	if err := t.post(ctx, bigAuthor, payload, &buf); err != nil {
 		return 0, err
 	}
-	var published struct {
-		Data struct {
-			PublishPost struct {
-				Post struct {
-					ID string `json:"id"`
-				} `json:"post"`
-			} `json:"publishPost"`
-		} `json:"data"`
-	}
-	if err := json.Unmarshal(buf.Bytes(), &published); err != nil {
+	post, err := publishedID(buf.Bytes())
+	if err != nil {
 		return 0, err
 	}
-	if payload, err = body(deliveryQuery, map[string]any{"id": published.Data.PublishPost.Post.ID}); err != nil {
-		return 0, err
+	err = b.delivered(ctx, t, bigAuthor, post, b.Followers)
+	return b.Clock.Now().Sub(start), err
+}
+
+// delivered waits until a post is in the inboxes of all its author's followers.
+func (b *bench) delivered(ctx context.Context, t *target, author feed.ID, post string, followers int) error {
+	ctx, cancel := context.WithTimeout(ctx, fanoutLimit)
+	defer cancel()
+	payload, err := body(deliveryQuery, map[string]any{"id": post})
+	if err != nil {
+		return err
 	}
+	var buf bytes.Buffer
 	for {
-		if err := t.post(ctx, bigAuthor, payload, &buf); err != nil {
-			return 0, err
+		if err := t.post(ctx, author, payload, &buf); err != nil {
+			return err
 		}
 		var seen struct {
 			Data struct {
@@ -125,21 +127,20 @@ func (b *bench) deliver(ctx context.Context, t *target, round int) (time.Duratio
 			} `json:"data"`
 		}
 		if err := json.Unmarshal(buf.Bytes(), &seen); err != nil {
-			return 0, err
+			return err
 		}
 		switch d := seen.Data.Post.Delivery; d.State {
 		case feed.DeliveryDone:
-			took := b.Clock.Now().Sub(start)
-			if d.Delivered != b.Followers {
-				return 0, fmt.Errorf("delivered to %d of %d followers", d.Delivered, b.Followers)
+			if d.Delivered != followers {
+				return fmt.Errorf("delivered to %d of %d followers", d.Delivered, followers)
 			}
-			return took, nil
+			return nil
 		case feed.DeliveryFailed:
-			return 0, fmt.Errorf("the delivery failed: %s", buf.Bytes())
+			return fmt.Errorf("the delivery failed: %s", buf.Bytes())
 		case feed.DeliveryPending, feed.DeliveryRunning:
 		}
 		if err := wait(ctx, pollEvery/2); err != nil {
-			return 0, fmt.Errorf("the fan-out does not end: %w: %s", err, buf.Bytes())
+			return fmt.Errorf("the fan-out does not end: %w: %s", err, buf.Bytes())
 		}
 	}
 }

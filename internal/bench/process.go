@@ -57,9 +57,17 @@ func (t *tail) String() string {
 }
 
 func start(name, program string, args ...string) (*child, error) {
+	return startWith(name, func(*exec.Cmd) error { return nil }, program, args...)
+}
+
+// startWith prepares the command before it starts it.
+func startWith(name string, prepare func(*exec.Cmd) error, program string, args ...string) (*child, error) {
 	c := &child{name: name, cmd: exec.Command(program, args...), done: make(chan struct{}), log: &tail{}} //nolint:gosec,noctx // stop ends it in order
 	c.cmd.Stdout, c.cmd.Stderr = c.log, c.log
 	c.cmd.Env = plainEnv()
+	if err := prepare(c.cmd); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", name, err)
+	}
 	if err := c.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", name, err)
 	}

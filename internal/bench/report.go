@@ -23,6 +23,7 @@ type Report struct {
 	CPU    *CPU    `json:"cpu,omitempty"`
 	Fanout *Fanout `json:"fanout,omitempty"`
 	Trips  []Trips `json:"trips,omitempty"`
+	Live   *Live   `json:"live,omitempty"`
 	Target *Target `json:"target,omitempty"`
 }
 
@@ -95,7 +96,7 @@ func (r *Report) print(w io.Writer, asJSON bool) error {
 	if t := r.Target; t != nil {
 		fmt.Fprintf(&b, "\nfollowFeed(first: %d), one client\n  p50 %8.0f us   p99 %8.0f us\n", r.First, t.P50, t.P99)
 		fmt.Fprintf(&b, "%d clients\n  %.0f requests a second\n", t.Clients, t.Rate)
-	} else {
+	} else if r.Live == nil {
 		fmt.Fprintf(&b, "%d people, %d posts, inboxes of about %d\n", r.Users, r.Posts, r.Inbox)
 	}
 	if m := r.Read; m != nil {
@@ -121,6 +122,9 @@ func (r *Report) print(w io.Writer, asJSON bool) error {
 		for _, t := range r.Trips {
 			fmt.Fprintf(&b, "  followFeed %-6s %4d %15d %7d %14d %7d\n", t.Shape, t.First, t.WarmRedis, t.WarmRecord, t.ColdRedis, t.ColdRecord)
 		}
+	}
+	if r.Live != nil {
+		r.Live.print(&b)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -12,6 +12,7 @@ const (
 	BenchCPU    = "cpu"
 	BenchFanout = "fanout"
 	BenchTrips  = "trips"
+	BenchLive   = "live"
 )
 
 // Bench is what a measurement runs with.
@@ -28,6 +29,10 @@ type Bench struct {
 	Requests  int
 	Clients   int
 	Followers int
+	Sockets   int
+	Offline   int
+	Active    bool
+	Publishes int
 	JSON      bool
 	Target    string
 	As        string
@@ -40,18 +45,24 @@ func (c *Bench) Has(part string) bool { return slices.Contains(c.Only, part) }
 // ParseBench reads the settings of the bench command.
 func ParseBench(args []string, getenv func(string) string) (*Bench, error) {
 	c := &Bench{}
-	parts := []string{BenchRead, BenchCPU, BenchFanout, BenchTrips}
-	only := strings.Join(parts, ",")
-	s := NewSet("bench", "Measure feeds, fan-out and round trips: on an own server with data of its own, or on a running one.", "", getenv)
+	parts := []string{BenchRead, BenchCPU, BenchFanout, BenchTrips, BenchLive}
+	only := strings.Join(parts[:4], ",") // live takes minutes
+	s := NewSet("bench", "Measure feeds, fan-out, round trips and red dots: on an own server with data of its own, or on a running one.", "", getenv)
 	s.Group("What is measured")
 	s.String(&only, "only", "PARTS", only, "A comma-separated choice: read (followFeed over HTTP beside the bare Redis commands), "+
 		"cpu (processor time a request beside a plain handler), fanout (inbox writes a second beside bare ZADDs), "+
-		"trips (round trips a query).", nil)
+		"trips (round trips a query), live (red dots: what an idle socket costs, from publishing to the last socket, "+
+		"commands a publish).", nil)
 	Number(s, &c.Rounds, "rounds", 5, 1, 100, "Rounds in which both sides alternate; the medians count.")
 	Number(s, &c.Requests, "requests", 400, 10, 1_000_000, "Requests a round of read; cpu makes ten times as many.")
 	Number(s, &c.Clients, "clients", 16, 1, 1024, "Clients at a time for cpu.")
 	Number(s, &c.First, "first", 20, 1, 100, "Posts a page.")
 	Number(s, &c.Followers, "followers", 100_000, 1000, 5_000_000, "Followers of the author whose posts are fanned out.")
+	Number(s, &c.Sockets, "live-sockets", 10_000, 1, 25_000, "Sockets that are subscribed to a red dot for live, each a reader of its own; "+
+		"server and clients each need as many open files.")
+	Number(s, &c.Offline, "live-offline", 1_000_000, 1, 10_000_000, "Followers of one of the authors of live who are not there.")
+	s.Bool(&c.Active, "live-active", false, "Those who are not there have read lately, so that posts are written into their inboxes.")
+	Number(s, &c.Publishes, "live-publishes", 20, 2, 1000, "Posts over which commands a publish are counted, for each number of sockets.")
 	s.Group("The own server and its data")
 	s.String(&c.RedisURL, "redis-url", "URL", "", "A Redis to use; its keys of other feedgates are not touched, but it should be empty. "+
 		"Without it, a redis-server is started and stopped.", checkURL("redis", "rediss", "unix"))
@@ -69,6 +80,7 @@ func ParseBench(args []string, getenv func(string) string) (*Bench, error) {
 	s.Outro(`Examples:
   feedgate bench
   feedgate bench -only trips
+  feedgate bench -only live -live-sockets 10000
   feedgate bench -target http://127.0.0.1:8080/graphql -as 900000001,900000002`)
 	rest, err := s.Parse(args)
 	if err != nil {

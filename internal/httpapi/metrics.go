@@ -19,6 +19,7 @@ type Metrics struct {
 	other    prometheus.Observer
 	errors   *prometheus.CounterVec
 	trips    *prometheus.CounterVec
+	commands *prometheus.CounterVec
 	batches  *prometheus.HistogramVec
 	events   *prometheus.CounterVec
 	sockets  *socketMetrics
@@ -40,6 +41,9 @@ func NewMetrics() *Metrics {
 		trips: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "feedgate_round_trips_total", Help: "Awaited commands and pipelines, by store.",
 		}, []string{"store"}),
+		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "feedgate_commands_total", Help: "Commands in the round trips, by store.",
+		}, []string{"store"}),
 		batches: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "feedgate_loader_batch_keys",
 			Help:    "Keys in one batch of a loader, by loader.",
@@ -54,7 +58,7 @@ func NewMetrics() *Metrics {
 		"mutation": durations.WithLabelValues("mutation"),
 	}
 	m.other = durations.WithLabelValues("invalid")
-	m.registry.MustRegister(durations, m.errors, m.trips, m.batches, m.events,
+	m.registry.MustRegister(durations, m.errors, m.trips, m.commands, m.batches, m.events,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.sockets, m.streams = newLiveMetrics(m.registry)
 	return m
@@ -66,6 +70,13 @@ func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 // RoundTrips gives the hook that counts a store's round trips, called once for
 // each.
 func (m *Metrics) RoundTrips(store string) func() { return m.trips.WithLabelValues(store).Inc }
+
+// Commands gives the hook that counts a store's commands, called with the
+// number of those in one round trip.
+func (m *Metrics) Commands(store string) func(int) {
+	counter := m.commands.WithLabelValues(store)
+	return func(n int) { counter.Add(float64(n)) }
+}
 
 // Event counts an event of the domain.
 func (m *Metrics) Event(e feed.Event) { m.events.WithLabelValues(string(e)).Inc() }
