@@ -1,6 +1,22 @@
 package feed
 
-import "context"
+import (
+	"context"
+
+	"feedgate/feed/geo"
+)
+
+// PlaceRecord finds posts by where they were written. Stores keep, with each
+// post, the cell of its published position ([Post.Cell]) and index (cell, at, id).
+type PlaceRecord interface {
+	// EntriesInCells returns the newest posts of the cells strictly below a
+	// position, newest first, deleted ones left out; Author and the published
+	// Point are set. Cells are at most [MaxCells].
+	EntriesInCells(ctx context.Context, cells []geo.Cell, below Position, limit int) ([]CellEntry, error)
+}
+
+// MaxCells is how many cells one question to the record may name.
+const MaxCells = 100
 
 // TasteRecord tells what people engage with.
 type TasteRecord interface {

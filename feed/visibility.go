@@ -109,3 +109,22 @@ func (p Place) centre(precision int) Place {
 	p.Latitude, p.Longitude = c.Latitude, c.Longitude
 	return p
 }
+
+// Point is the position of p that others may know; false when there is none.
+func (p *Post) Point() (geo.Point, bool) {
+	if p.Place == nil {
+		return geo.Point{}, false
+	}
+	known, ok := p.Place.Published()
+	return geo.Point{Latitude: known.Latitude, Longitude: known.Longitude}, ok
+}
+
+// Cell is the cell of the nearby index in which the published position of p
+// lies, "" for none.
+func (p *Post) Cell() geo.Cell {
+	at, ok := p.Point()
+	if !ok {
+		return ""
+	}
+	return geo.CellOf(at)
+}
