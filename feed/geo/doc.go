@@ -4,11 +4,11 @@
 // cell that the disc of [MaxRadius] around it touches.
 //
 // The cells are geohash cells. Their precision depends on the latitude alone,
-// so that a disc touches a bounded number of them although meridians converge:
+// so that a disc touches at most 16 of them although meridians converge:
 //
 //	|latitude|               geohash  height x width in km
-//	 0        to 56.25       5        4.9 x 4.9 (equator) to 2.7
-//	56.25     to 87.1875     4        19.5 x 21.7 to 1.9
+//	 0        to 63.28125    5        4.9 x 4.9 (equator) to 2.2
+//	63.28125  to 87.1875     4        19.5 x 17.6 to 1.9
 //	87.1875   to 88.59375    3        156 x 7.7 to 3.8
 //	88.59375  to 90          one cell for all longitudes, 156 around the pole
 //

@@ -10,7 +10,7 @@ import (
 // cells of the precision that begins there: 180/1024 degrees high for 4
 // characters, 180/128 for 3.
 const (
-	endOf5 = 56.25
+	endOf5 = 63.28125
 	endOf4 = 87.1875
 	endOf3 = 88.59375
 )
@@ -37,8 +37,8 @@ func gridOf(chars int) grid {
 	return grid{
 		chars:   uint(chars),
 		columns: 1 << (bits - bits/2),
-		height:  math.Ldexp(180, -(bits / 2)),
-		width:   math.Ldexp(360, -(bits - bits/2)),
+		height:  180 / float64(uint64(1)<<(bits/2)),
+		width:   360 / float64(uint64(1)<<(bits-bits/2)),
 	}
 }
 
