@@ -44,17 +44,21 @@ func (s Settings) inboxTTL() int64 {
 
 // Config is what a Service is made of.
 type Config struct {
-	Record   Record
-	Hot      Hot
-	Pulse    Pulse
-	Beats    HeartbeatRecord
-	Seen     SeenRecord
-	Notices  NoticeRecord
-	Clock    Clock
-	IDs      IDs
-	Kinds    *Kinds // nil: the kinds that feedgate knows
-	Log      *slog.Logger
-	Settings Settings
+	Record  Record
+	Hot     Hot
+	Pulse   Pulse
+	Beats   HeartbeatRecord
+	Seen    SeenRecord
+	Notices NoticeRecord
+	Tastes  TasteRecord
+	Views   ViewRecord
+	// Recommender ranks posts for recommendFeed.
+	Recommender Recommender
+	Clock       Clock
+	IDs         IDs
+	Kinds       *Kinds // nil: the kinds that feedgate knows
+	Log         *slog.Logger
+	Settings    Settings
 	// Count is told of events that operators should see, by the names that
 	// start with Event. Optional.
 	Count func(event Event)
@@ -76,22 +80,26 @@ const (
 	EventGhostEntry       Event = "ghost_entry"       // an inbox named a post that is not on the record
 	EventReleaseFailed    Event = "release_failed"    // a mutation is on the record, but caches could not be told
 	EventMarksUnknown     Event = "marks_unknown"     // in-flight marks were lost; the record was asked
+	EventSessionLost      Event = "session_lost"      // a cursor of recommendFeed began a new session
 )
 
 // Service answers for all feeds and carries out all mutations.
 type Service struct {
-	record  Record
-	seenBy  SeenRecord
-	notices NoticeRecord
-	hot     Hot
-	pulse   Pulse
-	beats   HeartbeatRecord
-	clock   Clock
-	ids     IDs
-	kinds   *Kinds
-	log     *slog.Logger
-	set     Settings
-	count   func(Event)
+	record      Record
+	seenBy      SeenRecord
+	notices     NoticeRecord
+	tastes      TasteRecord
+	views       ViewRecord
+	recommender Recommender
+	hot         Hot
+	pulse       Pulse
+	beats       HeartbeatRecord
+	clock       Clock
+	ids         IDs
+	kinds       *Kinds
+	log         *slog.Logger
+	set         Settings
+	count       func(Event)
 
 	gen  atomic.Int64
 	seen map[string]int64 // the last beat seen of each master; of Start and Run alone
@@ -104,7 +112,8 @@ type Service struct {
 // New makes a Service. Call Start before use, and Run beside it.
 func New(cfg Config) *Service {
 	s := &Service{
-		record: cfg.Record, seenBy: cfg.Seen, notices: cfg.Notices, hot: cfg.Hot, pulse: cfg.Pulse, beats: cfg.Beats,
+		record: cfg.Record, seenBy: cfg.Seen, notices: cfg.Notices,
+		tastes: cfg.Tastes, views: cfg.Views, recommender: cfg.Recommender, hot: cfg.Hot, pulse: cfg.Pulse, beats: cfg.Beats,
 		clock: cfg.Clock, ids: cfg.IDs, kinds: cfg.Kinds, log: cfg.Log, set: cfg.Settings, count: cfg.Count,
 		seen:    make(map[string]int64),
 		jobs:    make(chan job, jobQueue),

@@ -52,6 +52,12 @@ func (v view) inFollowFeed(p *Post) bool {
 		(p.RepostOf == 0 || !v.rel.Mutes.Has(p.OriginalAuthor))
 }
 
+// inRecommendFeed reports whether a post that the reader sees may be
+// recommended to them.
+func (v view) inRecommendFeed(p *Post) bool {
+	return p.Author != v.reader && !v.rel.Mutes.Has(p.Author) && (p.RepostOf == 0 || p.Quotes())
+}
+
 // authors are all whose posts an inbox of the reader holds, hidden ones
 // included, so that to unmute or unblock brings their posts back at once.
 func (v view) authors() []ID {
