@@ -55,7 +55,7 @@ func turn(longitude float64) float64 {
 	return longitude
 }
 
-// within is p at most MaxRadius away from p: everywhere in the disc, often at its rim.
+// within is a point at most MaxRadius away from p: everywhere in the disc, often at its rim.
 func within(r *rand.Rand, p geo.Point) geo.Point {
 	distance := geo.MaxRadius * (1 - 1e-9)
 	if r.IntN(3) == 0 {
@@ -95,7 +95,7 @@ func (b box) distance(p geo.Point) float64 {
 	for _, x := range []float64{b.west, b.east} {
 		low, high := b.south, b.north
 		at := func(y float64) float64 { return metres(v, vectorOf(geo.Point{Latitude: y, Longitude: x})) }
-		for range 60 {
+		for range 40 {
 			left, right := low+(high-low)/3, high-(high-low)/3
 			if at(left) < at(right) {
 				high = right
