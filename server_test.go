@@ -17,7 +17,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if addr := os.Getenv(crowdAddr); addr != "" {
+		runCrowd(addr) // this process is full of clients
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // settings answers for variables.
 type settings map[string]string
