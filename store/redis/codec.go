@@ -31,6 +31,10 @@ func appendDetail[T feed.Detail](b []byte, gen int64, v *T) []byte {
 		b = appendInt(b, 2, v.Followers)
 		b = appendInt(b, 3, v.Followees)
 		return appendInt(b, 4, v.Posts)
+	case *feed.Tastes:
+		return appendTastes(b, v)
+	case *feed.Views:
+		return appendViews(b, v)
 	}
 	return b
 }
@@ -59,6 +63,10 @@ func decodeDetail[T feed.Detail](s string, gen int64, id feed.ID, v *T) feed.Det
 		decodeUser(&r, id, v)
 	case *feed.UserCounts:
 		decodeUserCounts(&r, v)
+	case *feed.Tastes:
+		decodeTastes(&r, id, v)
+	case *feed.Views:
+		decodeViews(&r, v)
 	}
 	if r.bad {
 		var zero T

@@ -25,6 +25,10 @@ func kindOf[T feed.Detail]() detailKind {
 		return detailKind{value: "stats", lease: "statslease", ttl: 10 * time.Minute}
 	case *feed.User:
 		return detailKind{value: "user", lease: "userlease", ttl: time.Hour}
+	case *feed.Tastes:
+		return detailKind{value: "tastes", lease: "tasteslease", ttl: time.Hour}
+	case *feed.Views:
+		return detailKind{value: "views", lease: "viewslease", ttl: time.Hour}
 	default:
 		return detailKind{value: "counts", lease: "countslease", ttl: time.Hour}
 	}

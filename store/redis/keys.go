@@ -1,9 +1,12 @@
 package redis
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 
 	"feedgate/feed"
+	"feedgate/feed/geo"
 )
 
 // shards is the number of parts that active and in-flight marks are cut into.
@@ -72,6 +75,42 @@ func acksKey(post feed.ID, op int64) string {
 func ackbellKey(post feed.ID, op int64) string {
 	return tagged("ackbell", int64(post)) + ":" + strconv.FormatInt(op, 10)
 }
+
+// cellKey holds the posts of a cell of the nearby index.
+func cellKey(cell geo.Cell) string { return "cell:{" + string(cell) + "}" }
+
+// boardKey holds a ranking of posts. Topics are any text, and named by a hash.
+func boardKey(b *feed.Board) string {
+	name := "board:" + string(b.Kind)
+	switch b.Kind {
+	case feed.BoardSimilar:
+		return tagged(name+":"+strconv.FormatInt(b.Epoch, 10), int64(b.Post))
+	case feed.BoardTopic:
+		sum := sha256.Sum256([]byte(b.Topic))
+		return name + ":" + strconv.FormatInt(b.Epoch, 10) + ":{" + hex.EncodeToString(sum[:16]) + "}"
+	default:
+		return tagged(name, b.Epoch)
+	}
+}
+
+// learningKey holds the state of learning.
+const learningKey = "learning"
+
+// learnedKey holds which engagements of a user are counted in an epoch.
+func learnedKey(epoch int64, user feed.ID) string {
+	return tagged("learned:"+strconv.FormatInt(epoch, 10), int64(user))
+}
+
+// unlearnedKey holds the users whose tastes have changed, by when that was
+// noted; untilKey those of them that somebody took, by the time until when
+// that one has them. They share a slot.
+const (
+	unlearnedKey = "unlearned:{tastes}"
+	untilKey     = "until:{tastes}"
+)
+
+// sessionKey holds what a session has ranked.
+func sessionKey(token feed.Token) string { return "session:{" + string(token) + "}" }
 
 // beatKey is the heartbeat on the master that serves the slot of tag.
 func beatKey(tag string) string { return "beat:{" + tag + "}" }

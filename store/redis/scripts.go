@@ -21,6 +21,8 @@ type scripts struct {
 	openList, mergeList, commitList, trimList script
 	holdDetails, fillDetails, releaseDetails  script
 	dropLease, removeMarks, pruneActive       script
+	openCell, mergeCell, addToCells           script
+	endBoards, takeUnlearned, dropUnlearned   script
 }
 
 func newScripts() scripts {
@@ -37,6 +39,12 @@ func newScripts() scripts {
 		dropLease:        newScript(dropLeaseLua),
 		removeMarks:      newScript(removeMarksLua),
 		pruneActive:      newScript(pruneActiveLua),
+		openCell:         newScript(cellLua + openCellLua),
+		mergeCell:        newScript(cellLua + mergeCellLua),
+		addToCells:       newScript(cellLua + addToCellsLua),
+		endBoards:        newScript(endBoardsLua),
+		takeUnlearned:    newScript(takeUnlearnedLua),
+		dropUnlearned:    newScript(dropUnlearnedLua),
 	}
 }
 
@@ -46,6 +54,8 @@ func (s *scripts) all() []script {
 		s.openList, s.mergeList, s.commitList, s.trimList,
 		s.holdDetails, s.fillDetails, s.releaseDetails,
 		s.dropLease, s.removeMarks, s.pruneActive,
+		s.openCell, s.mergeCell, s.addToCells,
+		s.endBoards, s.takeUnlearned, s.dropUnlearned,
 	}
 }
 

@@ -52,6 +52,8 @@ func RunHot(t *testing.T, serial bool, open func(t *testing.T) HotBackend) {
 		{"stats", hotDetailTests(sampleStats)},
 		{"users", hotDetailTests(sampleUser)},
 		{"counts", hotDetailTests(sampleCounts)},
+		{"tastes", hotDetailTests(sampleTastes)},
+		{"views", hotDetailTests(sampleViews)},
 		{"lists", hotListTests()},
 		{"paging", hotPagingTests()},
 		{"marks", hotMarkTests()},
@@ -59,6 +61,8 @@ func RunHot(t *testing.T, serial bool, open func(t *testing.T) HotBackend) {
 		{"inboxes", hotInboxTests()},
 		{"queue", hotQueueTests()},
 		{"acks", hotAckTests()},
+		{"boards", hotBoardTests()},
+		{"learning", hotLearningTests()},
 		{"rest", hotRestTests()},
 	}
 	for _, group := range groups {
