@@ -43,8 +43,9 @@ func gridOf(chars int) grid {
 }
 
 // index is the row or column in which x lies. It is exact: a step is 45 times
-// a power of two, so all borders are, and only the quotient may be rounded
-// upwards. (The geohash library rounds first, differently on each processor.)
+// a power of two, so all borders are, and of the quotients only those of the
+// smallest numbers are rounded to a border, upwards. (The geohash library rounds
+// first, differently on each processor, and takes latitude 90 for -90.)
 func index(x, step float64) int {
 	k := math.Floor(x / step)
 	if k*step > x {

@@ -227,8 +227,12 @@ func apart(a, b box) float64 {
 func fromEdges(a, b box) float64 {
 	best := math.Inf(1)
 	for _, at := range []func(float64) geo.Point{
-		func(x float64) geo.Point { return geo.Point{Latitude: a.south + x*(a.north-a.south), Longitude: a.west} },
-		func(x float64) geo.Point { return geo.Point{Latitude: a.south + x*(a.north-a.south), Longitude: a.east} },
+		func(x float64) geo.Point {
+			return geo.Point{Latitude: a.south + x*(a.north-a.south), Longitude: a.west}
+		},
+		func(x float64) geo.Point {
+			return geo.Point{Latitude: a.south + x*(a.north-a.south), Longitude: a.east}
+		},
 		func(x float64) geo.Point { return geo.Point{Latitude: a.south, Longitude: a.west + x*(a.east-a.west)} },
 		func(x float64) geo.Point { return geo.Point{Latitude: a.north, Longitude: a.west + x*(a.east-a.west)} },
 	} {
@@ -324,6 +328,7 @@ func TestCentreIsThatOfTheGeohashCell(t *testing.T) {
 	}{
 		{geo.Point{Latitude: 90, Longitude: 180}, 1, geo.Point{Latitude: 67.5, Longitude: -157.5}},
 		{geo.Point{Latitude: -90, Longitude: -180}, 1, geo.Point{Latitude: -67.5, Longitude: -157.5}},
+		{geo.Point{Latitude: -5e-324, Longitude: -5e-324}, 1, geo.Point{Latitude: -22.5, Longitude: -22.5}},
 		{geo.Point{Latitude: 90, Longitude: 0}, 0, geo.Point{Latitude: 67.5, Longitude: 22.5}},
 		{geo.Point{Latitude: 10, Longitude: 10}, 13, geo.Centre(geo.Point{Latitude: 10, Longitude: 10}, 12)},
 	} {
@@ -364,4 +369,3 @@ func TestDistance(t *testing.T) {
 		t.Errorf("the distance from nowhere is %v, want NaN", d)
 	}
 }
-

@@ -98,6 +98,33 @@ func TestTouchedAtTheRim(t *testing.T) {
 	}
 }
 
+// A disc is widest beside a point poleward of its centre. The margin would hide
+// it if that were left out, so what counts here is the disc with its margin.
+func TestDiscsAreWidestAtTheirTangents(t *testing.T) {
+	t.Parallel()
+	r := seeded(t)
+	for range 3000 {
+		p := randomPoint(r)
+		if r.IntN(2) == 0 {
+			p.Latitude = math.Copysign(86.9+1.69*r.Float64(), p.Latitude)
+		}
+		b := boxOf(geo.CellOf(p))
+		if b.east-b.west >= 360 {
+			continue
+		}
+		// The nearest point of the cell to a reader at a right angle to its border.
+		on := geo.Point{Latitude: b.south + r.Float64()*(b.north-b.south), Longitude: b.west}
+		direction := -math.Pi / 2
+		if r.IntN(2) == 0 {
+			on.Longitude = math.Nextafter(b.east, -180)
+			direction = math.Pi / 2
+		}
+		if reader := destination(on, direction, geo.MaxRadius+0.98); !slices.Contains(geo.Touched(reader), geo.CellOf(on)) {
+			t.Fatalf("Touched(%v) = %v is without %s, where %v lies", reader, geo.Touched(reader), geo.CellOf(on), on)
+		}
+	}
+}
+
 func TestWhoIsNearSeesEachOther(t *testing.T) {
 	t.Parallel()
 	coordinates := rapid.Custom(func(t *rapid.T) geo.Point {
