@@ -90,10 +90,10 @@ func (g *gateway) openStores(ctx context.Context, c config.Stores, taps bench.Ta
 		telemetry.InProcessRedis(g.metrics.Registry(), inside.Size, inside.Evicted)
 		url = inside.URL()
 	}
-	trips, asked := g.metrics.RoundTrips("record"), g.metrics.Commands("record")
+	trips := g.metrics.RoundTrips("record")
 	rec, err := openRecord(ctx, c, g.log, func(command string) {
 		trips()
-		asked(1)
+		g.metrics.RecordCommand(command)
 		if taps.Record != nil {
 			taps.Record(command)
 		}
@@ -105,9 +105,9 @@ func (g *gateway) openStores(ctx context.Context, c config.Stores, taps bench.Ta
 	if err := g.push(ctx, "record", rec.Close); err != nil {
 		return err
 	}
-	awaited, sent := g.metrics.RoundTrips("redis"), g.metrics.Commands("redis")
+	awaited := g.metrics.RoundTrips("redis")
 	g.hot, err = redis.Open(ctx, redis.Config{
-		URL: url, Log: g.log, Hook: taps.Redis, OnRoundTrip: func(commands int) { awaited(); sent(commands) },
+		URL: url, Log: g.log, Hook: taps.Redis, OnRoundTrip: func(int) { awaited() },
 	})
 	if err != nil {
 		return fmt.Errorf("reaching Redis (is FEEDGATE_REDIS_URL right, and does it run?): %w", err)
@@ -171,6 +171,7 @@ func (g *gateway) openWorkers(ctx context.Context, c *config.Serve) error {
 		},
 		Settings: fanout.Settings{
 			InboxLength: c.Feed.InboxLength, InboxSlack: c.Feed.InboxSlack, ActiveWindow: c.Feed.ActiveWindow,
+			NearbyCellLength: c.Feed.NearbyCellLength, NearbyCellAge: c.Feed.NearbyCellAge,
 			RetireAfter: c.Feed.MarkGrace, // readers rely on it
 			Small:       fanout.LaneSettings{Dispatches: c.Workers.SmallPosts, Executors: c.Workers.SmallExecutors},
 			Bulk:        fanout.LaneSettings{Dispatches: c.Workers.BulkPosts, Executors: c.Workers.BulkExecutors},

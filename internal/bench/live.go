@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"feedgate/feed"
@@ -24,7 +23,7 @@ const (
 	waves          = "the wave of round"
 	pace           = 500 * time.Millisecond // between two posts while commands are counted
 	settled        = 4 * time.Second        // for background work to be done
-	idleFor        = 10 * time.Second       // over which the background's own commands are counted
+	idleFor        = 10 * time.Second       // over which the background's own commands are looked at
 )
 
 // people writes the authors, those who are connected and those who are not there.
@@ -156,80 +155,4 @@ func column(waves []Wave, f func(Wave) float64) []float64 {
 		values[i] = f(w)
 	}
 	return values
-}
-
-// measureCommands counts the commands of a publish as more and more followers
-// are connected, on a gateway without workers: no fan-out is counted.
-func (b *bench) measureCommands(ctx context.Context) error {
-	addr, err := freeAddr(ctx)
-	if err != nil {
-		return err
-	}
-	server, err := b.child("gateway without workers", b.Program, "serve", "-role", "api", "-addr", addr,
-		"-redis-url", b.redisURL, "-data", filepath.Join(b.dir, "data"), "-log-level", "warn", "-sample=false")
-	if err != nil {
-		return err
-	}
-	defer server.stop()
-	if err := server.await(ctx, serving(newTarget("", 1).client, "http://"+addr+"/readyz")); err != nil {
-		return err
-	}
-	c, err := b.gather(addr)
-	if err != nil {
-		return err
-	}
-	defer c.stop()
-	for n := 1; ; n = min(10*n, b.Sockets) {
-		b.say("live: counting commands a publish with %d sockets", n)
-		if _, err := c.ask(ctx, order{Open: n}); err != nil {
-			return err
-		}
-		counted, err := b.commands(ctx, c, addr, n)
-		if err != nil {
-			return err
-		}
-		b.report.Live.Commands = append(b.report.Live.Commands, counted)
-		if n == b.Sockets {
-			return nil
-		}
-	}
-}
-
-// commands counts what a publish takes, less what the server does by itself
-// in the same time.
-func (b *bench) commands(ctx context.Context, c *talker, addr string, n int) (Commands, error) {
-	if err := wait(ctx, settled); err != nil {
-		return Commands{}, err
-	}
-	var looks [3]sample
-	var times [3]time.Time
-	for i := range looks {
-		var err error
-		if looks[i], err = look(ctx, addr); err != nil {
-			return Commands{}, err
-		}
-		times[i] = b.Clock.Now()
-		switch i {
-		case 0:
-			err = wait(ctx, idleFor)
-		case 1:
-			text := fmt.Sprintf("counted with %d,", n)
-			if _, err = c.ask(ctx, order{Author: nearAuthor, Publish: b.Publishes, Text: text, Pace: pace.Milliseconds()}); err == nil {
-				err = wait(ctx, settled)
-			}
-		}
-		if err != nil {
-			return Commands{}, err
-		}
-	}
-	idle, busy := times[1].Sub(times[0]).Seconds(), times[2].Sub(times[1]).Seconds()
-	counted := Commands{Online: n}
-	for name, to := range map[string][2]*float64{
-		metricRedis: {&counted.Redis, &counted.IdleRedis}, metricRecord: {&counted.Record, &counted.IdleRecord},
-	} {
-		rate := (looks[1][name] - looks[0][name]) / idle
-		*to[0] = (looks[2][name] - looks[1][name] - rate*busy) / float64(b.Publishes)
-		*to[1] = rate
-	}
-	return counted, nil
 }

@@ -22,13 +22,12 @@ type Live struct {
 }
 
 // Commands are those of one publish, when so many followers are connected.
-// Idle are the server's own in a second, which are left out.
 type Commands struct {
-	Online     int     `json:"online"`
-	Redis      float64 `json:"redis"`
-	Record     float64 `json:"record"`
-	IdleRedis  float64 `json:"idle_redis_per_second"`
-	IdleRecord float64 `json:"idle_record_per_second"`
+	Online   int     `json:"online"`
+	Redis    float64 `json:"redis"`
+	Record   float64 `json:"record"`
+	ByRedis  tally   `json:"by_redis_command"`
+	ByRecord tally   `json:"by_record_command"`
 }
 
 func (l *Live) print(w io.Writer) {
@@ -60,9 +59,9 @@ func (l *Live) print(w io.Writer) {
 			of(func(m Wave) float64 { return m.P50 }), of(func(m Wave) float64 { return m.P99 }), of(func(m Wave) float64 { return m.Last }))
 	}
 	say("  ratio of the medians: p50 %.2f, last %.2f", l.Ratio50, l.RatioLast)
-	say("\ncommands a publish on a gateway without workers (no fan-out), less its idle ones")
-	say("  %-18s %8s %8s   %s", "followers online", "Redis", "record", "idle, a second: Redis, record")
+	say("\ncommands a publish on a gateway without workers (no fan-out), less those of the background")
+	say("  %-18s %8s %8s", "followers online", "Redis", "record")
 	for _, c := range l.Commands {
-		say("  %-18d %8.1f %8.1f   %.1f %.1f", c.Online, c.Redis, c.Record, c.IdleRedis, c.IdleRecord)
+		say("  %-18d %8.1f %8.1f", c.Online, c.Redis, c.Record)
 	}
 }

@@ -22,8 +22,7 @@ const (
 	metricHeap       = "go_memstats_heap_inuse_bytes"
 	metricStacks     = "go_memstats_stack_inuse_bytes"
 	metricCollected  = "go_gc_duration_seconds_count"
-	metricRedis      = `feedgate_commands_total{store="redis"}`
-	metricRecord     = `feedgate_commands_total{store="record"}`
+	metricRecord     = `feedgate_record_commands_total{command="` // and its name
 )
 
 // sample is one look at the /metrics of a server.

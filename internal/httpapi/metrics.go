@@ -42,8 +42,8 @@ func NewMetrics() *Metrics {
 			Name: "feedgate_round_trips_total", Help: "Awaited commands and pipelines, by store.",
 		}, []string{"store"}),
 		commands: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "feedgate_commands_total", Help: "Commands in the round trips, by store.",
-		}, []string{"store"}),
+			Name: "feedgate_record_commands_total", Help: "Commands to the record, by name.",
+		}, []string{"command"}),
 		batches: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "feedgate_loader_batch_keys",
 			Help:    "Keys in one batch of a loader, by loader.",
@@ -71,12 +71,8 @@ func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 // each.
 func (m *Metrics) RoundTrips(store string) func() { return m.trips.WithLabelValues(store).Inc }
 
-// Commands gives the hook that counts a store's commands, called with the
-// number of those in one round trip.
-func (m *Metrics) Commands(store string) func(int) {
-	counter := m.commands.WithLabelValues(store)
-	return func(n int) { counter.Add(float64(n)) }
-}
+// RecordCommand counts a command to the record.
+func (m *Metrics) RecordCommand(name string) { m.commands.WithLabelValues(name).Inc() }
 
 // Event counts an event of the domain.
 func (m *Metrics) Event(e feed.Event) { m.events.WithLabelValues(string(e)).Inc() }
