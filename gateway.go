@@ -38,6 +38,9 @@ type record interface {
 	feed.ImportRecord
 	feed.SeenRecord
 	feed.NoticeRecord
+	feed.TasteRecord
+	feed.ViewRecord
+	feed.PlaceRecord
 	Close(ctx context.Context) error
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -152,6 +153,33 @@ func together(fns ...func() error) error {
 	errs[0] = fns[0]()
 	all.Wait()
 	return errors.Join(errs...)
+}
+
+// each calls fn for 0 to n - 1, at most many at the same time, and not again
+// after an error, which ends the context of those under way. All have returned
+// when it returns.
+func each(ctx context.Context, n, many int, fn func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var (
+		all  sync.WaitGroup
+		next atomic.Int64
+	)
+	for range min(n, many) {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if err := fn(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
 }
 
 // bulkAtOnce is how many writes one command takes along. MongoDB would take

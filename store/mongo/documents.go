@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"feedgate/feed"
+	"feedgate/feed/geo"
 )
 
 // postDoc is a document of posts.
@@ -44,6 +45,22 @@ type placeDoc struct {
 	Latitude  float64        `bson:"latitude"`
 	Longitude float64        `bson:"longitude"`
 	Precision feed.Precision `bson:"precision"`
+	Cell      geo.Cell       `bson:"cell"` // of the published position, "" for none
+}
+
+// placeDocOf gives nil for a post without a place.
+func placeDocOf(p *feed.Post) *placeDoc {
+	if p.Place == nil {
+		return nil
+	}
+	return &placeDoc{Latitude: p.Place.Latitude, Longitude: p.Place.Longitude, Precision: p.Place.Precision, Cell: p.Cell()}
+}
+
+func (d *placeDoc) place() *feed.Place {
+	if d == nil {
+		return nil
+	}
+	return &feed.Place{Latitude: d.Latitude, Longitude: d.Longitude, Precision: d.Precision}
 }
 
 type postCounters struct {
@@ -81,7 +98,7 @@ func postDocOf(p feed.Post, d *feed.Duty) postDoc {
 	doc := postDoc{
 		ID: p.ID, Author: p.Author, At: p.At, Kind: p.Kind, Text: p.Text,
 		Link: (*linkDoc)(p.Link), RepostOf: p.RepostOf, OriginalAuthor: p.OriginalAuthor, Topics: p.Topics,
-		Place: (*placeDoc)(p.Place), Attributes: string(p.Attributes),
+		Place: placeDocOf(&p), Attributes: string(p.Attributes),
 		Delivery: deliveryDoc{State: feed.DeliveryDone},
 	}
 	for _, m := range p.Media {
@@ -99,7 +116,7 @@ func (d *postDoc) row() feed.PostRow {
 		Post: feed.Post{
 			ID: d.ID, Author: d.Author, At: d.At, Kind: d.Kind, Text: d.Text,
 			Link: (*feed.Link)(d.Link), RepostOf: d.RepostOf, OriginalAuthor: d.OriginalAuthor, Topics: d.Topics,
-			Place: (*feed.Place)(d.Place), DeletedAt: d.DeletedAt,
+			Place: d.Place.place(), DeletedAt: d.DeletedAt,
 		},
 		Stats: feed.Stats{Likes: d.Counters.Likes, Comments: d.Counters.Comments, Reposts: d.Counters.Reposts},
 		Delivery: feed.Delivery{
@@ -123,7 +140,7 @@ func (d *postDoc) duty() feed.Duty {
 	duty := feed.Duty{
 		Post: d.ID, Author: d.Author, At: d.At, Lane: d.Delivery.Lane, Op: d.Delivery.Op, Mark: d.Delivery.Mark,
 		Total: d.Delivery.Total, Delivered: d.Delivery.Delivered, State: d.Delivery.State,
-		Repost: d.RepostOf, Original: d.OriginalAuthor,
+		Repost: d.RepostOf, Original: d.OriginalAuthor, Place: d.Place.place(),
 	}
 	if d.Duty != nil {
 		duty.Until = *d.Duty

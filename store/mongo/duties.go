@@ -22,7 +22,7 @@ func due(now int64) bson.E {
 }
 
 func dutyFields() bson.D {
-	return only("author", "publishedAt", "delivery", "duty", "repostOf", "originalAuthor")
+	return only("author", "publishedAt", "delivery", "duty", "repostOf", "originalAuthor", "place")
 }
 
 // AuthorsInFlight implements [feed.FlightRecord].

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"feedgate/feed"
 )
@@ -21,6 +22,11 @@ type entryDoc struct {
 	At     int64   `bson:"publishedAt"`
 }
 
+func (d entryDoc) entry() feed.Entry { return feed.Entry{At: d.At, ID: d.ID, Author: d.Author} }
+
+// noLeast is for newestPosts that may be of any age.
+const noLeast = int64(math.MinInt64)
+
 // Entries implements [feed.PostRecord]. Below a post there are two queries,
 // sent together: the rest of its millisecond, and what is older. Each is one
 // ordered range of the index, which a condition on both fields is not.
@@ -29,15 +35,13 @@ func (r *Record) Entries(ctx context.Context, authors []feed.ID, below feed.Posi
 		return nil, nil
 	}
 	var found []feed.Entry
-	least := int64(math.MinInt64) // what is older cannot be among the newest any more
+	least := noLeast // what is older cannot be among the newest any more
 	for part := range slices.Chunk(distinct(authors), authorsAtOnce) {
-		some, err := r.entriesOf(ctx, part, below, least, limit)
+		docs, err := newestPosts[entryDoc](ctx, r.posts, bson.D{among("author", part)}, only("author", "publishedAt"), below, least, limit)
 		if err != nil {
 			return nil, unavailable("Entries", err)
 		}
-		for _, d := range some {
-			found = append(found, feed.Entry{At: d.At, ID: d.ID, Author: d.Author})
-		}
+		found = append(found, documents(docs, entryDoc.entry)...)
 		slices.SortFunc(found, func(a, b feed.Entry) int { return a.Position().Compare(b.Position()) })
 		found = found[:min(limit, len(found))]
 		if len(found) == limit {
@@ -47,16 +51,19 @@ func (r *Record) Entries(ctx context.Context, authors []feed.ID, below feed.Posi
 	return found, nil
 }
 
-func (r *Record) entriesOf(ctx context.Context, authors []feed.ID, below feed.Position, least int64, limit int) ([]entryDoc, error) {
-	read := func(docs *[]entryDoc, conditions ...bson.E) func() error {
+// newestPosts reads posts below a position and at or after a time, newest first.
+// It may give more than limit: what is beyond the limit is not complete.
+func newestPosts[T any](ctx context.Context, posts *mongo.Collection, where, fields bson.D,
+	below feed.Position, least int64, limit int,
+) ([]T, error) {
+	read := func(docs *[]T, conditions ...bson.E) func() error {
 		return func() (err error) {
-			*docs, err = find[entryDoc](ctx, r.posts, append(bson.D{among("author", authors)}, conditions...),
-				firstOf(limit, bson.D{{Key: "publishedAt", Value: int32(-1)}, {Key: "_id", Value: int32(-1)}}).
-					SetProjection(only("author", "publishedAt")))
+			*docs, err = find[T](ctx, posts, slices.Concat(where, conditions),
+				firstOf(limit, bson.D{{Key: "publishedAt", Value: int32(-1)}, {Key: "_id", Value: int32(-1)}}).SetProjection(fields))
 			return err
 		}
 	}
-	var same, older []entryDoc
+	var same, older []T
 	if below.IsNewest() {
 		err := read(&older, bson.E{Key: "publishedAt", Value: bson.D{{Key: "$gte", Value: least}}}, standing())()
 		return older, err

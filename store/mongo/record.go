@@ -36,6 +36,9 @@ var (
 	_ feed.ImportRecord    = (*Record)(nil)
 	_ feed.SeenRecord      = (*Record)(nil)
 	_ feed.NoticeRecord    = (*Record)(nil)
+	_ feed.TasteRecord     = (*Record)(nil)
+	_ feed.ViewRecord      = (*Record)(nil)
+	_ feed.PlaceRecord     = (*Record)(nil)
 )
 
 // Record is the record in a MongoDB database. It is safe for concurrent use.
@@ -46,7 +49,7 @@ type Record struct {
 	gates *gates // to the notices
 
 	users, posts, follows, bars, likes, comments, claims, dirty, meta, heartbeats, processes *mongo.Collection
-	notices, noticeActors                                                                    *mongo.Collection
+	notices, noticeActors, views                                                             *mongo.Collection
 }
 
 // Option changes how a record is opened.
@@ -58,7 +61,8 @@ func WithHook(hook func(command string)) Option {
 	return func(r *Record) { r.hook = hook }
 }
 
-// Open connects to the database and creates the indexes that are missing. Its
+// Open connects to the database, creates the indexes that are missing and gives
+// posts their cells where an earlier feedgate gave none. Its
 // errors are BAD_USER_INPUT (field "uri") for a URI that cannot be read and
 // UNAVAILABLE for all else.
 func Open(ctx context.Context, uri, database string, log *slog.Logger, opts ...Option) (*Record, error) {
@@ -91,7 +95,7 @@ func Open(ctx context.Context, uri, database string, log *slog.Logger, opts ...O
 		"users": &r.users, "posts": &r.posts, "follows": &r.follows, "bars": &r.bars, "likes": &r.likes,
 		"comments": &r.comments, "claims": &r.claims, "dirty": &r.dirty,
 		"meta": &r.meta, "heartbeats": &r.heartbeats, "processes": &r.processes,
-		"notices": &r.notices, "noticeActors": &r.noticeActors,
+		"notices": &r.notices, "noticeActors": &r.noticeActors, "views": &r.views,
 	} {
 		*c = db.Collection(name)
 	}
@@ -135,14 +139,18 @@ func (r *Record) prepare(ctx context.Context) error {
 			{Keys: key("author", "publishedAt", "_id")},
 			{Keys: key("duty"), Options: options.Index().SetSparse(true)},
 			{Keys: key("repostOf", "author")},
+			{Keys: key("author", "repostOf", "publishedAt")},
+			{Keys: key(placeCell, "publishedAt", "_id")},
+			{Keys: key("publishedAt", "_id")},
 		}},
 		{r.follows, []mongo.IndexModel{
 			{Keys: key("follower", "at", "followee")},
 			{Keys: key("followee", "follower")},
 		}},
 		{r.bars, []mongo.IndexModel{{Keys: key("by")}, {Keys: key("of", "kind")}}},
-		{r.likes, []mongo.IndexModel{{Keys: key("post")}, {Keys: key("user", "at")}}},
-		{r.comments, []mongo.IndexModel{{Keys: key("post", "at", "_id")}}},
+		{r.likes, []mongo.IndexModel{{Keys: key("post")}, {Keys: key("user", "at", "post")}}},
+		{r.comments, []mongo.IndexModel{{Keys: key("post", "at", "_id")}, {Keys: key("author", "at", "post")}}},
+		{r.views, []mongo.IndexModel{{Keys: key("user", "at", "post")}}},
 		{r.notices, []mongo.IndexModel{
 			{Keys: key("to", "kind", "subject"), Options: options.Index().SetUnique(true)},
 			{Keys: key("to", "at", "_id")},
@@ -162,6 +170,9 @@ func (r *Record) prepare(ctx context.Context) error {
 		bson.D{{Key: "$setOnInsert", Value: bson.D{{Key: "value", Value: firstGeneration()}}}}, options.UpdateOne().SetUpsert(true))
 	if err != nil && !mongo.IsDuplicateKeyError(err) {
 		return fmt.Errorf("write the first generation: %w", err)
+	}
+	if err := r.fillCells(ctx); err != nil {
+		return fmt.Errorf("give posts their cells: %w", err)
 	}
 	return nil
 }

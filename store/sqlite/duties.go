@@ -7,11 +7,17 @@ import (
 	"feedgate/feed"
 )
 
-const dutyColumns = "id, author, at, lane, op, mark, total, delivered, duty, state, repost_of, original_author"
+const dutyColumns = "id, author, at, lane, op, mark, total, delivered, duty, state, repost_of, original_author, " +
+	"latitude, longitude, precision"
 
 func scanDuty(rows *sql.Rows) (d feed.Duty, err error) {
-	return d, rows.Scan(&d.Post, &d.Author, &d.At, &d.Lane, &d.Op, &d.Mark, &d.Total, &d.Delivered, &d.Until, &d.State,
-		&d.Repost, &d.Original)
+	var place feed.Place
+	err = rows.Scan(&d.Post, &d.Author, &d.At, &d.Lane, &d.Op, &d.Mark, &d.Total, &d.Delivered, &d.Until, &d.State,
+		&d.Repost, &d.Original, &place.Latitude, &place.Longitude, &place.Precision)
+	if place.Precision != "" {
+		d.Place = &place
+	}
+	return d, err
 }
 
 // AuthorsInFlight implements [feed.FlightRecord].

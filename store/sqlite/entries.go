@@ -25,18 +25,25 @@ func armSizes() []int { return []int{1, 4, 16, 40, authorsAtOnce} }
 // arms gives the statement for a number of authors. Each arm takes the newest
 // posts of one author from the index, so that it costs limit rows, however
 // much the author has written. ?1 and ?2 are the position to stay below, ?3 a
-// time to stay at or above, ?4 the limit; the authors follow. The limit is an
-// expression, because SQLite plans a statement anew for each value of a bare one.
+// time to stay at or above, ?4 the limit; the authors follow.
 func arms(authors int) string {
-	const arm = `SELECT * FROM (SELECT p.at, p.id, p.author FROM posts AS p
-		WHERE p.author = ?%d AND p.deleted_at = 0 AND p.at >= ?3 AND (p.at, p.id) < (?1, ?2)
+	return merged(authors, "at, id, author", "p.author = ?%d")
+}
+
+// merged gives a statement that takes the newest posts of each arm, by an index
+// that begins with what the arm's condition compares with a parameter, and
+// merges them. The limit is an expression, because SQLite plans a statement
+// anew for each value of a bare one.
+func merged(count int, columns, condition string) string {
+	const arm = `SELECT * FROM (SELECT %s FROM posts AS p
+		WHERE %s AND p.deleted_at = 0 AND p.at >= ?3 AND (p.at, p.id) < (?1, ?2)
 		ORDER BY p.at DESC, p.id DESC LIMIT ?4 + 0)`
-	all := make([]string, authors)
+	all := make([]string, count)
 	for i := range all {
-		all[i] = fmt.Sprintf(arm, 5+i)
+		all[i] = fmt.Sprintf(arm, columns, fmt.Sprintf(condition, 5+i))
 	}
-	return "WITH merged(at, id, author) AS MATERIALIZED (\n" + strings.Join(all, "\nUNION ALL\n") + ")\n" +
-		"SELECT at, id, author FROM merged ORDER BY at DESC, id DESC LIMIT ?4 + 0"
+	return "WITH merged AS MATERIALIZED (\n" + strings.Join(all, "\nUNION ALL\n") + ")\n" +
+		"SELECT " + columns + " FROM merged ORDER BY at DESC, id DESC LIMIT ?4 + 0"
 }
 
 // Entries implements [feed.PostRecord].
@@ -47,7 +54,7 @@ func (r *Record) Entries(ctx context.Context, authors []feed.ID, below feed.Posi
 	var found []feed.Entry
 	least := int64(math.MinInt64) // what is older cannot be among the newest any more
 	for part := range slices.Chunk(distinct(authors), authorsAtOnce) {
-		size, text := r.armsFor(len(part))
+		size := sizeFor(len(part))
 		args := make([]any, 4+size)
 		args[0], args[1], args[2], args[3] = below.At, below.ID, least, limit
 		for i := range size {
@@ -56,7 +63,7 @@ func (r *Record) Entries(ctx context.Context, authors []feed.ID, below feed.Posi
 				args[4+i] = part[i]
 			}
 		}
-		some, err := list(ctx, r, "Entries", scanEntry, text, args...)
+		some, err := list(ctx, r, "Entries", scanEntry, r.arms[size], args...)
 		if err != nil {
 			return nil, err
 		}
@@ -68,14 +75,15 @@ func (r *Record) Entries(ctx context.Context, authors []feed.ID, below feed.Posi
 	return found, nil
 }
 
-// armsFor gives the smallest statement for a number of authors, at most authorsAtOnce.
-func (r *Record) armsFor(authors int) (size int, text string) {
+// sizeFor gives the size of the smallest statement for a number of authors, at
+// most authorsAtOnce.
+func sizeFor(authors int) int {
 	for _, size := range armSizes() {
 		if authors <= size {
-			return size, r.arms[size]
+			return size
 		}
 	}
-	return authorsAtOnce, r.arms[authorsAtOnce]
+	return authorsAtOnce
 }
 
 func scanEntry(rows *sql.Rows) (e feed.Entry, err error) {

@@ -45,7 +45,7 @@ func scanPost(rows *sql.Rows) (feed.PostRow, error) {
 }
 
 const insertPosts = `INSERT INTO posts (id, author, at, kind, text, detail, repost_of, original_author,
-	latitude, longitude, precision, attributes, state, lane, total, duty) VALUES `
+	latitude, longitude, precision, place_cell, attributes, state, lane, total, duty) VALUES `
 
 // postValues gives the columns of insertPosts; a nil duty is none.
 func postValues(p feed.Post, d *feed.Duty) ([]any, error) {
@@ -67,7 +67,7 @@ func postValues(p feed.Post, d *feed.Duty) ([]any, error) {
 	}
 	return []any{
 		p.ID, p.Author, p.At, p.Kind, p.Text, details, p.RepostOf, p.OriginalAuthor,
-		place.Latitude, place.Longitude, string(place.Precision), attributes,
+		place.Latitude, place.Longitude, string(place.Precision), string(p.Cell()), attributes,
 		string(state), string(lane), total, due,
 	}, nil
 }
@@ -97,7 +97,7 @@ func (r *Record) InsertPost(ctx context.Context, p feed.Post, d feed.Duty) (bool
 	}
 	inserted := false
 	err = r.change(ctx, "InsertPost", func(tx transaction) error {
-		n, err := tx.exec(ctx, insertPosts+"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING", values...)
+		n, err := tx.exec(ctx, insertPosts+"(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING", values...)
 		if err != nil || n == 0 {
 			return err
 		}

@@ -34,6 +34,9 @@ var (
 	_ feed.ImportRecord    = (*Record)(nil)
 	_ feed.SeenRecord      = (*Record)(nil)
 	_ feed.NoticeRecord    = (*Record)(nil)
+	_ feed.TasteRecord     = (*Record)(nil)
+	_ feed.ViewRecord      = (*Record)(nil)
+	_ feed.PlaceRecord     = (*Record)(nil)
 )
 
 // Record is the record in a SQLite file. It is safe for concurrent use.
@@ -42,8 +45,10 @@ type Record struct {
 	hook  func(command string)
 	read  *reading
 	write *writer
-	arms  map[int]string // statements of Entries by number of authors
 	close func() error
+
+	arms     map[int]string // statements of Entries by number of authors
+	cellArms map[int]string // statements of EntriesInCells by number of cells
 }
 
 // Option changes how a record is opened.
@@ -58,9 +63,9 @@ func WithHook(hook func(command string)) Option {
 // Open opens the file, creates it and its folder if they are missing, and
 // brings its schema up to date. Its errors are UNAVAILABLE.
 func Open(ctx context.Context, path string, log *slog.Logger, opts ...Option) (*Record, error) {
-	r := &Record{log: log, hook: func(string) {}, arms: make(map[int]string)}
+	r := &Record{log: log, hook: func(string) {}, arms: make(map[int]string), cellArms: make(map[int]string)}
 	for _, size := range armSizes() {
-		r.arms[size] = arms(size)
+		r.arms[size], r.cellArms[size] = arms(size), cellArms(size)
 	}
 	for _, opt := range opts {
 		opt(r)
@@ -73,7 +78,7 @@ func Open(ctx context.Context, path string, log *slog.Logger, opts ...Option) (*
 		return nil, unavailable("open", err)
 	}
 	writing.SetMaxOpenConns(1)
-	if err := migrate(ctx, writing); err != nil {
+	if err := migrate(ctx, writing, log, migrations()); err != nil {
 		return nil, unavailable("open", errors.Join(fmt.Errorf("%s: %w", path, err), writing.Close()))
 	}
 	if r.write, err = newWriter(ctx, writing); err != nil {

@@ -1,18 +1,12 @@
 package sqlite
 
-import (
-	"context"
-	"database/sql"
-	"fmt"
-)
-
 // applicationID marks the file as feedgate's ("fgat"), as the SQLite header allows.
 const applicationID = 0x66676174
 
 // migrations returns the steps from each schema version to the next; the
 // version is the number of steps done and stands in user_version.
-func migrations() []string {
-	return []string{schemaV1, schemaV2}
+func migrations() []step {
+	return []step{script(schemaV1), script(schemaV2), toV3}
 }
 
 const schemaV1 = `
@@ -161,41 +155,26 @@ CREATE TABLE notice_actors (
 CREATE INDEX notice_actors_by_time ON notice_actors (notice, at, actor);
 `
 
-// migrate brings the file to the newest schema, in one transaction.
-func migrate(ctx context.Context, db *sql.DB) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	defer func() { _ = tx.Rollback() }()
+// schemaV3 keeps with each post the cell of its published position, "" for
+// none, and serves what recommends posts. The indexes of schemaV3Indexes come
+// when the cells are there.
+const schemaV3 = `
+ALTER TABLE posts ADD COLUMN place_cell TEXT NOT NULL DEFAULT '';
 
-	var version, application int
-	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return fmt.Errorf("read the schema's version: %w", err)
-	}
-	if err := tx.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
-		return fmt.Errorf("read the application's id: %w", err)
-	}
-	steps := migrations()
-	switch {
-	case version > 0 && application != applicationID:
-		return fmt.Errorf("the file holds another application's data (id %#x, version %d)", application, version)
-	case version > len(steps):
-		return fmt.Errorf("the file has schema version %d, this program knows %d: use a newer feedgate", version, len(steps))
-	case version == len(steps):
-		return nil
-	}
-	for i, step := range steps[version:] {
-		if _, err := tx.ExecContext(ctx, step); err != nil {
-			return fmt.Errorf("go to schema version %d: %w", version+i+1, err)
-		}
-	}
-	seal := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(steps))
-	if _, err := tx.ExecContext(ctx, seal); err != nil {
-		return fmt.Errorf("write the schema's version: %w", err)
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
-}
+CREATE TABLE views (
+	user INTEGER NOT NULL,
+	post INTEGER NOT NULL,
+	at   INTEGER NOT NULL,
+	PRIMARY KEY (user, post)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX views_by_time ON views (user, at, post);
+
+CREATE INDEX posts_by_time ON posts (at) WHERE deleted_at = 0;
+CREATE INDEX posts_by_reposter ON posts (author, repost_of, at) WHERE repost_of <> 0 AND deleted_at = 0;
+CREATE INDEX likes_by_time ON likes (user, at, post);
+CREATE INDEX comments_by_author ON comments (author, post, at) WHERE deleted_at = 0;
+`
+
+const schemaV3Indexes = `
+CREATE INDEX posts_by_cell ON posts (place_cell, at) WHERE place_cell <> '' AND deleted_at = 0;
+`

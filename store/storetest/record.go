@@ -24,6 +24,9 @@ type Record interface {
 	feed.ImportRecord
 	feed.SeenRecord
 	feed.NoticeRecord
+	feed.TasteRecord
+	feed.ViewRecord
+	feed.PlaceRecord
 	Close(ctx context.Context) error
 }
 
@@ -48,6 +51,9 @@ func RunRecord(t *testing.T, batch int, open OpenRecord) {
 		{"claims", claimTests()},
 		{"seen", seenTests()},
 		{"notices", noticeTests()},
+		{"places", placeTests()},
+		{"tastes", tasteTests()},
+		{"views", viewTests()},
 		{"duties", dutyTests()},
 		{"counters", counterTests()},
 		{"meta", metaTests()},

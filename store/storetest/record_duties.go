@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -18,6 +19,7 @@ func dutyTests() map[string]func(*suite) {
 		"due duties come oldest first":                testDueDuties,
 		"authors in flight are those with duties":     testInFlight,
 		"nothing about a duty is lost between savers": testDutyFields,
+		"a duty knows where its post was written":     testDutyPlace,
 	}
 }
 
@@ -202,5 +204,39 @@ func testDutyFields(s *suite) {
 	want.Op, want.Until = d.Op+1, now+30
 	if again != want {
 		t.Errorf("got %+v, want %+v", again, want)
+	}
+}
+
+func testDutyPlace(s *suite) {
+	t := s.t
+	author := s.user(t)
+	for i, place := range []*feed.Place{
+		nil,
+		{Latitude: 0, Longitude: 0, Precision: feed.PrecisionExact},
+		{Latitude: 40.712775, Longitude: -74.005973, Precision: feed.PrecisionNeighbourhood},
+		{Latitude: -33.9, Longitude: 151.2, Precision: feed.PrecisionHidden},
+	} {
+		at := now + int64(i)
+		p := feed.Post{ID: s.seq.Next(), Author: author, At: at, Kind: "original", Place: place}
+		s.insert(t, p)
+		due, err := s.rec.DueDuties(t.Context(), at, 1)
+		if err != nil || len(due) != 1 || !reflect.DeepEqual(due[0].Place, place) {
+			t.Fatalf("DueDuties gives %+v, %v, want a place of %+v", due, err, place)
+		}
+		// Saving neither needs the place nor loses it.
+		d := s.begin(t, p.ID, at, at+10)
+		if !reflect.DeepEqual(d.Place, place) {
+			t.Errorf("BeginDuty gives the place %+v, want %+v", d.Place, place)
+		}
+		d.Place, d.Until = nil, at
+		wantNoError(t, s.rec.SaveDuty(t.Context(), d))
+		if d = s.begin(t, p.ID, at, at+10); !reflect.DeepEqual(d.Place, place) {
+			t.Errorf("BeginDuty gives the place %+v after saving, want %+v", d.Place, place)
+		}
+		d.State = feed.DeliveryDone
+		wantNoError(t, s.rec.SaveDuty(t.Context(), d))
+		if got := s.readPost(t, p.ID); !reflect.DeepEqual(got.Place, place) {
+			t.Errorf("the post is at %+v, want %+v", got.Place, place)
+		}
 	}
 }

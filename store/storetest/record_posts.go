@@ -58,9 +58,9 @@ func testInsertPost(s *suite) {
 		t.Errorf("stats: got %+v, want none", got.Stats)
 	}
 	due, err := s.rec.DueDuties(t.Context(), now+5, 10)
-	want := feed.Duty{Post: p.ID, Author: author, At: p.At, Lane: feed.LaneBulk, Until: now + 5, Total: 7, State: feed.DeliveryPending}
-	if err != nil || !slices.Equal(due, []feed.Duty{want}) {
-		t.Errorf("duties: got %+v, %v, want %+v", due, err, want)
+	want := feed.Duty{Post: p.ID, Author: author, At: p.At, Lane: feed.LaneBulk, Until: now + 5, Total: 7, State: feed.DeliveryPending, Place: p.Place}
+	if err != nil || !reflect.DeepEqual(due, []feed.Duty{want}) {
+		t.Errorf("duties: got %+v, %v, want %+v at %+v", due, err, want, want.Place)
 	}
 }
 
