@@ -25,8 +25,8 @@ func (s *Service) Unlike(ctx context.Context, r *Reader, post ID) (*Post, error)
 	})
 }
 
-// onStats carries out a write that changes the stats of a post that r sees, and
-// announces what it returns.
+// onStats carries out a write that changes the stats of a post that r sees and
+// r's tastes, and announces what it returns.
 func (s *Service) onStats(ctx context.Context, r *Reader, post ID,
 	write func(context.Context, *Post) ([]GatewayEvent, error),
 ) (*Post, error) {
@@ -38,15 +38,16 @@ func (s *Service) onStats(ctx context.Context, r *Reader, post ID,
 		return nil, err
 	}
 	token := newToken()
+	tastes := engaging{users: []ID{r.id}, token: token}
 	var events []GatewayEvent
 	err = s.mutate(ctx, mutation{
-		hold: []Op{&HoldDetails[Stats]{IDs: []ID{post}, Token: token}},
+		hold: append(tastes.hold(), &HoldDetails[Stats]{IDs: []ID{post}, Token: token}),
 		write: func(ctx context.Context) (err error) {
 			events, err = write(ctx, p)
 			return err
 		},
 		release: func(bool) []Op {
-			return []Op{&ReleaseDetails[Stats]{IDs: []ID{post}, Token: token}, &Announce{Events: events}}
+			return append(tastes.release(s.now()), &ReleaseDetails[Stats]{IDs: []ID{post}, Token: token}, &Announce{Events: events})
 		},
 	})
 	if err != nil {
@@ -157,13 +158,16 @@ func (s *Service) DeleteComment(ctx context.Context, r *Reader, id ID) error {
 		}
 	}
 	token := newToken()
+	tastes := engaging{users: []ID{c.Author}, token: token}
 	return s.mutate(ctx, mutation{
-		hold: []Op{&HoldDetails[Stats]{IDs: []ID{c.Post}, Token: token}},
+		hold: append(tastes.hold(), &HoldDetails[Stats]{IDs: []ID{c.Post}, Token: token}),
 		write: func(ctx context.Context) error {
 			_, err := s.record.DeleteComment(ctx, id, s.now())
 			return err
 		},
-		release: func(bool) []Op { return []Op{&ReleaseDetails[Stats]{IDs: []ID{c.Post}, Token: token}} },
+		release: func(bool) []Op {
+			return append(tastes.release(s.now()), &ReleaseDetails[Stats]{IDs: []ID{c.Post}, Token: token})
+		},
 	})
 }
 

@@ -113,7 +113,15 @@ func (p *publishing) hold() []Op {
 		&HoldDetails[Stats]{IDs: p.statsHeld(), Token: p.token},
 		&HoldDetails[UserCounts]{IDs: []ID{p.post.Author}, Token: p.token},
 	}
-	return ops
+	return append(ops, p.tastes().hold()...)
+}
+
+// tastes are the author's, which a repost changes.
+func (p *publishing) tastes() engaging {
+	if p.post.RepostOf == 0 {
+		return engaging{}
+	}
+	return engaging{users: []ID{p.post.Author}, token: p.token}
 }
 
 // statsHeld are the posts whose counters the publish touches.
@@ -209,7 +217,7 @@ func (p *publishing) release(written bool) []Op {
 		&ReleaseDetails[UserCounts]{IDs: []ID{p.post.Author}, Token: p.token},
 	}
 	own := &ReleaseDetails[Post]{IDs: []ID{p.post.ID}, Token: p.token}
-	ops = append(ops, own)
+	ops = append(append(ops, own), p.tastes().release(p.s.now())...)
 	if !written {
 		commit.Was = "" // it may stand or not: the outbox must be read anew
 		return ops
@@ -217,6 +225,11 @@ func (p *publishing) release(written bool) []Op {
 	commit.Entries = []Entry{p.post.Entry()}
 	if !p.repeated {
 		own.Values = []Post{*p.post}
+	}
+	if p.post.RepostOf == 0 || p.post.Quotes() {
+		ops = append(ops, &PutOnBoard{
+			Board: Fresh(), Ranked: []Ranked{{Post: p.post.ID, Score: float64(p.post.At)}}, Keep: freshKept, Slack: freshSlack,
+		})
 	}
 	return append(ops,
 		&TrimList{List: p.outbox.List, Keep: p.s.set.OutboxLength, Slack: p.s.set.OutboxLength / 2},
@@ -249,26 +262,26 @@ func (s *Service) DeletePost(ctx context.Context, r *Reader, id ID) error {
 	}
 	token := newToken()
 	var originals []ID
+	tastes := engaging{token: token}
 	if post.RepostOf != 0 {
-		originals = []ID{post.RepostOf}
+		originals, tastes.users = []ID{post.RepostOf}, []ID{r.id}
 	}
 	return s.mutate(ctx, mutation{
-		hold: []Op{
+		hold: append(tastes.hold(),
 			&HoldDetails[Post]{IDs: []ID{id}, Token: token},
 			&HoldDetails[Stats]{IDs: originals, Token: token},
-			&HoldDetails[UserCounts]{IDs: []ID{r.id}, Token: token},
-		},
+			&HoldDetails[UserCounts]{IDs: []ID{r.id}, Token: token}),
 		write: func(ctx context.Context) error {
 			_, err := s.record.DeletePost(ctx, id, s.now())
 			return err
 		},
 		release: func(written bool) []Op {
-			return []Op{
+			return append(tastes.release(s.now()),
 				&ReleaseDetails[Post]{IDs: []ID{id}, Token: token, Gone: written},
 				&ReleaseDetails[Stats]{IDs: originals, Token: token},
 				&ReleaseDetails[UserCounts]{IDs: []ID{r.id}, Token: token},
-				&Announce{Events: []GatewayEvent{{Kind: EventDeleted, Post: id, Author: r.id}}},
-			}
+				&TakeOffBoard{Board: Fresh(), Posts: []ID{id}},
+				&Announce{Events: []GatewayEvent{{Kind: EventDeleted, Post: id, Author: r.id}}})
 		},
 	})
 }
