@@ -242,15 +242,26 @@ func (c *client) until(want string) {
 // closed reads until the server closes the socket, and gives the code and why.
 func (c *client) closed() (int, string) {
 	c.tb.Helper()
+	return c.closedAfter(func(message) {})
+}
+
+// closedAfter is closed, and gives the messages before to see.
+func (c *client) closedAfter(see func(message)) (int, string) {
+	c.tb.Helper()
 	_ = c.ws.SetReadDeadline(time.Now().Add(wait))
 	for {
-		_, _, err := c.ws.ReadMessage()
+		_, text, err := c.ws.ReadMessage()
 		if closed, ok := errors.AsType[*websocket.CloseError](err); ok {
 			return closed.Code, closed.Text
 		}
 		if err != nil {
 			c.tb.Fatalf("read: %v", err)
 		}
+		var m message
+		if err := json.Unmarshal(text, &m); err != nil {
+			c.tb.Fatal(err)
+		}
+		see(m)
 	}
 }
 

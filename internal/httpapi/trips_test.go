@@ -78,7 +78,7 @@ func TestRoundTripsDoNotDependOnThePageSize(t *testing.T) {
 // until polls, for at most half a minute.
 func (w *world) until(what string, done func() bool) {
 	w.tb.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(4 * wait); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.tb.Fatalf("waited in vain until %s", what)
 		}
