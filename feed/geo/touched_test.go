@@ -52,14 +52,14 @@ func TestTouchedIsExactAtEdges(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
 	for _, p := range edgePoints() {
-		checkTouched(t, r, p, 16)
+		checkTouched(t, r, p, 8)
 	}
 }
 
 func TestTouchedIsExactAnywhere(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
-	for range 4000 {
+	for range 1500 {
 		checkTouched(t, r, randomPoint(r), 24)
 	}
 }
