@@ -15,7 +15,7 @@ const (
 	EventDeleted   EventKind = 3 // Post is gone
 	EventRelated   EventKind = 4 // what stands between User and others changed; Author was followed at At, if set
 	EventSeen      EventKind = 5 // User has moved a mark
-	EventNoticed   EventKind = 6 // User has a new notice, or one less; Post is the notice's id, if new
+	EventNoticed   EventKind = 6 // User has a new notice, or one less; Post and At are the notice's place, if new
 )
 
 // GatewayEvent tells all gateways of a change, once, whatever the number of

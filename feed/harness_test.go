@@ -187,7 +187,7 @@ func (w *world) quiet() {
 // eventually polls until ok, for at most 30 seconds.
 func eventually(tb rapid.TB, what any, ok func() bool) {
 	tb.Helper()
-	deadline := time.Now().Add(3 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	for !ok() {
 		if time.Now().After(deadline) {
 			tb.Fatalf("waited in vain for %v", what)

@@ -105,6 +105,20 @@ func (s *Service) Notices(ctx context.Context, r *Reader, first int, below Posit
 	}
 }
 
+// NewestNotices returns the places of r's newest notices, at most limit, newest
+// first, whoever may be seen in them.
+func (s *Service) NewestNotices(ctx context.Context, r *Reader, limit int) ([]Position, error) {
+	batch, err := s.notices.Notices(ctx, r.id, Newest(), limit)
+	if err != nil {
+		return nil, err
+	}
+	places := make([]Position, len(batch))
+	for i := range batch {
+		places[i] = batch[i].Position()
+	}
+	return places, nil
+}
+
 // Notice returns one of r's notices without hidden actors. NOT_FOUND.
 func (s *Service) Notice(ctx context.Context, r *Reader, id ID) (*Notice, error) {
 	v, err := s.view(ctx, r)
@@ -176,7 +190,7 @@ func (s *Service) notify(ctx context.Context, edges ...NoticeEdge) ([]GatewayEve
 			return nil, err
 		}
 		if added {
-			events = append(events, GatewayEvent{Kind: EventNoticed, User: e.To, Post: n.ID})
+			events = append(events, GatewayEvent{Kind: EventNoticed, User: e.To, Post: n.ID, At: n.At})
 		}
 	}
 	return events, nil

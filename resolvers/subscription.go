@@ -23,7 +23,7 @@ const (
 // RedDot gives the reader's badge and its changes. The hub's own channel is
 // the stream: nothing runs for a subscription that waits.
 func (s subscription) RedDot(ctx context.Context) (<-chan *live.State, error) {
-	sub, err := s.connect(ctx)
+	sub, err := s.connect(ctx, (*live.Hub).Subscribe)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s subscription) RedDot(ctx context.Context) (<-chan *live.State, error) {
 // NoticeAdded gives each notice that is new, or that somebody joined.
 func (s subscription) NoticeAdded(ctx context.Context) (<-chan *model.Notice, error) {
 	who := reader(ctx).ID()
-	sub, err := s.connect(ctx)
+	sub, err := s.connect(ctx, (*live.Hub).SubscribeNotices)
 	if err != nil {
 		return nil, err
 	}
@@ -144,14 +144,14 @@ func (s subscription) nextDelivery(ctx context.Context, who, post feed.ID, was f
 }
 
 // connect subscribes the reader. UNAUTHENTICATED without one.
-func (s subscription) connect(ctx context.Context) (*live.Subscription, error) {
+func (s subscription) connect(ctx context.Context, subscribe func(*live.Hub, feed.ID) (*live.Subscription, error)) (*live.Subscription, error) {
 	if _, err := s.Service.RequireProfile(ctx, reader(ctx)); err != nil {
 		return nil, err
 	}
 	if s.Hub == nil {
 		return nil, feed.Unavailable("nothing can be subscribed to here: ask another gateway", nil)
 	}
-	return s.Hub.Subscribe(reader(ctx).ID())
+	return subscribe(s.Hub, reader(ctx).ID())
 }
 
 // wait waits for a while. False: ctx ended first.

@@ -113,7 +113,7 @@ func (h *Hub) spread(e feed.GatewayEvent, card *feed.Page) {
 		}
 		if e.Kind == feed.EventNoticed && e.Post != 0 {
 			for s := range r.subs {
-				s.offerNotice(e.Post)
+				s.tellNotice(feed.Position{At: e.At, ID: e.Post})
 			}
 		}
 		h.refresh(r)

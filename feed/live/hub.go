@@ -28,6 +28,8 @@ type Deriver interface {
 	RedDot(ctx context.Context, r *feed.Reader) (*feed.RedDot, error)
 	// Card returns a post with what belongs to it, whoever asks. NOT_FOUND.
 	Card(ctx context.Context, post feed.ID) (*feed.Page, error)
+	// NewestNotices returns the places of a reader's notices, newest first.
+	NewestNotices(ctx context.Context, r *feed.Reader, limit int) ([]feed.Position, error)
 }
 
 // Config is what a Hub is made of.
@@ -42,14 +44,14 @@ type Config struct {
 
 // The bounds of a hub.
 const (
-	derivers     = 16               // snapshots at a time
-	deriveLimit  = 10 * time.Second // for one snapshot
-	pollWait     = time.Second      // longest wait for events in one command
-	maxBuffered  = 256              // events that wait for a reader's snapshot
-	retryAfter   = 500 * time.Millisecond
-	keptCards    = 1024
-	cardLimit    = 5 * time.Second
-	noticesQueue = 16 // notices that wait for a slow subscription
+	derivers    = 16               // snapshots at a time
+	deriveLimit = 10 * time.Second // for one snapshot
+	pollWait    = time.Second      // longest wait for events in one command
+	maxBuffered = 256              // events that wait for a reader's snapshot
+	retryAfter  = 500 * time.Millisecond
+	keptCards   = 1024
+	cardLimit   = 5 * time.Second
+	attempts    = 3 // at a snapshot whose newest post is deleted meanwhile
 )
 
 // State is what a red-dot subscription shows.
@@ -70,7 +72,7 @@ type Hub struct {
 	mu      sync.Mutex
 	readers map[feed.ID]*reader
 	index   map[feed.ID]map[*reader]struct{} // author -> connected followers
-	derive  chan *reader
+	due     dueReaders
 	closed  bool
 }
 
@@ -82,6 +84,7 @@ type reader struct {
 	follows map[feed.ID]int64
 	waiting bool                // a snapshot is due or under way
 	again   bool                // and must be taken once more
+	missed  bool                // events may have been missed: notices are told from the record
 	buffer  []feed.GatewayEvent // events since the snapshot was asked for
 	last    *State
 	newest  feed.ID
@@ -94,7 +97,7 @@ func New(cfg Config) *Hub {
 		cards:   newCards(cfg.Deriver),
 		readers: make(map[feed.ID]*reader),
 		index:   make(map[feed.ID]map[*reader]struct{}),
-		derive:  make(chan *reader, 1<<16),
+		due:     newDueReaders(),
 	}
 }
 
@@ -102,16 +105,27 @@ func New(cfg Config) *Hub {
 type Subscription struct {
 	// States holds the latest state that was not taken yet. It is closed at the end.
 	States chan *State
-	// Notices holds the ids of new notices that were not taken yet, the newest ones.
+	// Notices holds the ids of new notices that were not taken yet, the newest
+	// ones. It is nil for a subscription that asked for states alone.
 	Notices chan feed.ID
 	hub     *Hub
 	reader  *reader
 	begun   bool // it was given a state
+	told    told
 }
 
-// Subscribe registers a subscription for a reader. The first state is a
+// Subscribe registers a subscription to a reader's states. The first one is a
 // snapshot; end it with Close. UNAVAILABLE while stopping.
-func (h *Hub) Subscribe(id feed.ID) (*Subscription, error) {
+func (h *Hub) Subscribe(id feed.ID) (*Subscription, error) { return h.subscribe(id, nil) }
+
+// SubscribeNotices registers a subscription to a reader's notices, beside the
+// states. Those that come about from now on are told, also when the events that
+// told of them were lost, each once; of many that were lost, the newest.
+func (h *Hub) SubscribeNotices(id feed.ID) (*Subscription, error) {
+	return h.subscribe(id, make(chan feed.ID, noticesQueue))
+}
+
+func (h *Hub) subscribe(id feed.ID, notices chan feed.ID) (*Subscription, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -122,9 +136,9 @@ func (h *Hub) Subscribe(id feed.ID) (*Subscription, error) {
 		r = &reader{id: id, subs: make(map[*Subscription]struct{}), follows: make(map[feed.ID]int64)}
 		h.readers[id] = r
 	}
-	s := &Subscription{States: make(chan *State, 1), Notices: make(chan feed.ID, noticesQueue), hub: h, reader: r}
+	s := &Subscription{States: make(chan *State, 1), Notices: notices, hub: h, reader: r}
 	r.subs[s] = struct{}{}
-	if r.last != nil && !r.waiting && r.last.Err == nil {
+	if r.last != nil && !r.waiting && r.last.Err == nil && notices == nil {
 		s.offer(r.last) // kept up to date: as good as a snapshot
 	} else {
 		h.refresh(r)
@@ -141,8 +155,7 @@ func (s *Subscription) Close() {
 		return
 	}
 	delete(s.reader.subs, s)
-	close(s.States)
-	close(s.Notices)
+	s.end()
 	if len(s.reader.subs) == 0 {
 		h.unindex(s.reader)
 		delete(h.readers, s.reader.id)
@@ -160,17 +173,11 @@ func (s *Subscription) offer(state *State) {
 	s.States <- state
 }
 
-func (s *Subscription) offerNotice(id feed.ID) {
-	for {
-		select {
-		case s.Notices <- id:
-			return
-		default:
-		}
-		select {
-		case <-s.Notices: // the oldest makes room
-		default:
-		}
+// end closes the channels.
+func (s *Subscription) end() {
+	close(s.States)
+	if s.Notices != nil {
+		close(s.Notices)
 	}
 }
 
@@ -189,18 +196,14 @@ func (h *Hub) refresh(r *reader) {
 	}
 	r.waiting = true
 	r.buffer = nil
-	select {
-	case h.derive <- r:
-	default:
-		// More readers than the queue holds: the sweep comes back to it.
-		r.waiting = false
-		r.last = nil
-	}
+	h.due.push(r, len(h.readers))
 }
 
-// refreshAll asks for fresh snapshots of everybody. The lock is held.
+// refreshAll asks for fresh snapshots of everybody, after events may have been
+// missed. The lock is held.
 func (h *Hub) refreshAll() {
 	for _, r := range h.readers {
+		r.missed = true
 		h.refresh(r)
 	}
 }
@@ -244,8 +247,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	h.closed = true
 	for _, r := range h.readers {
 		for s := range r.subs {
-			close(s.States)
-			close(s.Notices)
+			s.end()
 		}
 		clear(r.subs)
 	}
@@ -259,28 +261,62 @@ func (h *Hub) takeSnapshots(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case r := <-h.derive:
+		case <-h.due.some:
+		}
+		if r := h.nextDue(); r != nil {
 			h.snapshot(ctx, r)
 		}
 	}
+}
+
+// nextDue takes the reader that waits longest; nil for none who is still there.
+func (h *Hub) nextDue() *reader {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.due.pop()
+	if r == nil || len(r.subs) == 0 {
+		return nil
+	}
+	return r
+}
+
+// taken is a snapshot of one reader.
+type taken struct {
+	dot     *feed.RedDot
+	card    *feed.Page // of the newest post; nil without one
+	notices []feed.Position
+}
+
+// take derives one reader. When the newest post is deleted in between, it
+// derives again.
+func (h *Hub) take(ctx context.Context, id feed.ID, notices bool) (t taken, err error) {
+	ctx, cancel := context.WithTimeout(ctx, deriveLimit)
+	defer cancel()
+	if notices { // before the rest: events that come in between tell of newer ones
+		if t.notices, err = h.cfg.Deriver.NewestNotices(ctx, h.cfg.Deriver.Reader(id), toldAgain); err != nil {
+			return t, err
+		}
+	}
+	for range attempts {
+		if t.dot, err = h.cfg.Deriver.RedDot(ctx, h.cfg.Deriver.Reader(id)); err != nil || len(t.dot.Unseen) == 0 {
+			return t, err
+		}
+		if t.card, err = h.cards.get(ctx, t.dot.Unseen[0].ID); feed.CodeOf(err) != feed.CodeNotFound {
+			return t, err
+		}
+	}
+	return t, err
 }
 
 // snapshot derives one reader, applies what was buffered meanwhile, and tells
 // the subscriptions.
 func (h *Hub) snapshot(ctx context.Context, r *reader) {
 	h.mu.Lock()
-	gone := len(r.subs) == 0
+	missed := r.missed
+	r.missed = false
+	notices := r.hearsNotices(missed)
 	h.mu.Unlock()
-	if gone {
-		return
-	}
-	dctx, cancel := context.WithTimeout(ctx, deriveLimit)
-	dot, err := h.cfg.Deriver.RedDot(dctx, h.cfg.Deriver.Reader(r.id))
-	cancel()
-	var card *feed.Page
-	if err == nil && len(dot.Unseen) > 0 {
-		card, err = h.cards.get(ctx, dot.Unseen[0].ID)
-	}
+	t, err := h.take(ctx, r.id, notices)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(r.subs) == 0 || h.readers[r.id] != r {
@@ -288,22 +324,15 @@ func (h *Hub) snapshot(ctx context.Context, r *reader) {
 	}
 	r.waiting = false
 	if err != nil {
-		r.last = nil
-		if ctx.Err() == nil {
-			h.tell(r, &State{Err: err, At: h.now()})
-			h.cfg.Logger.DebugContext(ctx, "a red dot could not be derived", slog.Any("error", err))
-			time.AfterFunc(retryAfter, func() {
-				h.mu.Lock()
-				defer h.mu.Unlock()
-				if h.readers[r.id] == r {
-					h.refresh(r)
-				}
-			})
-		}
+		r.missed = r.missed || missed
+		h.failed(ctx, r, err)
 		return
 	}
+	if notices {
+		r.tellMissed(t.notices, missed)
+	}
 	h.unindex(r)
-	r.dot = dot
+	r.dot = t.dot
 	h.enindex(r)
 	clear(r.follows)
 	buffer, again := r.buffer, r.again
@@ -314,7 +343,24 @@ func (h *Hub) snapshot(ctx context.Context, r *reader) {
 	if again || len(buffer) >= maxBuffered {
 		h.refresh(r)
 	}
-	h.show(r, card)
+	h.show(r, t.card)
+}
+
+// failed tells that a reader could not be derived, and tries again later.
+func (h *Hub) failed(ctx context.Context, r *reader, err error) {
+	r.last = nil
+	if ctx.Err() != nil {
+		return
+	}
+	h.tell(r, &State{Err: err, At: h.now()})
+	h.cfg.Logger.DebugContext(ctx, "a red dot could not be derived", slog.Any("error", err))
+	time.AfterFunc(retryAfter, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.readers[r.id] == r {
+			h.refresh(r)
+		}
+	})
 }
 
 func (h *Hub) now() int64 { return h.cfg.Clock.Now().UnixMilli() }
