@@ -64,13 +64,15 @@ type TakeOffBoard struct {
 
 // ----- learning -----
 
-// Learning says which boards are in use. An epoch is the generation that was
-// in force when its boards were begun. While new ones are built, the old ones
-// serve, and what happens is counted on both.
+// Learning says which boards are in use. An epoch is the time (ms) at which its
+// boards were begun, from which scores that fade grow. While new ones are
+// built, the old ones serve, and what happens is counted on both.
 type Learning struct {
 	Serving  int64 // 0: none yet
 	Building int64 // 0: none under way
 	Mark     ID    // while building: all users up to this id have been counted
+	// The generations that were in force when they were begun.
+	ServingUnder, BuildingUnder int64
 }
 
 // ReadLearning reads the state of learning.

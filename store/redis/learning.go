@@ -18,20 +18,23 @@ func (h *Hot) saveLearning(b *batch, op *feed.SaveLearning) {
 	b.status("set", learningKey, learningText(&op.Learning))
 }
 
-// learningText makes the state of learning: serving|building|mark.
+// learningText makes the state of learning: serving|building|mark, and the
+// generations of the first two.
 func learningText(l *feed.Learning) string {
 	b := strconv.AppendInt(nil, l.Serving, 10)
-	b = strconv.AppendInt(append(b, '|'), l.Building, 10)
-	return string(strconv.AppendInt(append(b, '|'), int64(l.Mark), 10))
+	for _, n := range []int64{l.Building, int64(l.Mark), l.ServingUnder, l.BuildingUnder} {
+		b = strconv.AppendInt(append(b, '|'), n, 10)
+	}
+	return string(b)
 }
 
 // parseLearning undoes learningText.
 func parseLearning(s string) (feed.Learning, bool) {
 	parts := strings.Split(s, "|")
-	if len(parts) != 3 {
+	if len(parts) != 5 {
 		return feed.Learning{}, false
 	}
-	var n [3]int64
+	var n [5]int64
 	for i, part := range parts {
 		v, err := strconv.ParseInt(part, 10, 64)
 		if err != nil {
@@ -39,7 +42,7 @@ func parseLearning(s string) (feed.Learning, bool) {
 		}
 		n[i] = v
 	}
-	return feed.Learning{Serving: n[0], Building: n[1], Mark: feed.ID(n[2])}, true
+	return feed.Learning{Serving: n[0], Building: n[1], Mark: feed.ID(n[2]), ServingUnder: n[3], BuildingUnder: n[4]}, true
 }
 
 func (h *Hot) readLearned(b *batch, op *feed.ReadLearned) {
