@@ -92,7 +92,7 @@ for _, key in ipairs(KEYS) do
     end
     local low = tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
     if low < oldest then
-      local top = redis.call('ZREVRANGEBYSCORE', key, '(+inf', '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
+      local top = redis.call('ZREVRANGEBYSCORE', key, '(inf', '-inf', 'WITHSCORES', 'LIMIT', 0, 1)
       if (oldest - low) * 16 >= tonumber(top[2]) - oldest then
         cut = math.max(cut, redis.call('ZCOUNT', key, '-inf', '(' .. ARGV[5]))
       end

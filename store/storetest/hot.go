@@ -61,6 +61,7 @@ func RunHot(t *testing.T, serial bool, open func(t *testing.T) HotBackend) {
 		{"inboxes", hotInboxTests()},
 		{"queue", hotQueueTests()},
 		{"acks", hotAckTests()},
+		{"cells", hotCellTests()},
 		{"boards", hotBoardTests()},
 		{"learning", hotLearningTests()},
 		{"rest", hotRestTests()},

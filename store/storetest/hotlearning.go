@@ -218,7 +218,6 @@ func sessionKept(s *hotSuite) {
 	if got := s.session("a"); got != nil {
 		s.t.Errorf("at first: got %q, want none", got)
 	}
-	hour := int64(time.Hour / time.Millisecond)
 	s.do(&feed.SaveSession{Token: "a", Data: []byte("first"), TTL: hour}, &feed.SaveSession{Token: "b", Data: []byte("b"), TTL: 3 * hour})
 	s.do(&feed.SaveSession{Token: "a", Data: []byte("second\x00\xff"), TTL: hour})
 	equal(s, "replaced", string(s.session("a")), "second\x00\xff")
