@@ -91,6 +91,8 @@ type run struct {
 	people  int64   // followers cut
 	pending []Task  // cut, not known to be in the queue
 
+	placed bool // the post is in the cells around its place
+
 	saved    time.Time // when the record was told last
 	moved    time.Time // when something went on last
 	patience time.Duration
@@ -140,6 +142,9 @@ func (r *run) deliver(ctx context.Context) error {
 // step goes on by one read of followers, one look at the acks, or one wait.
 // After an error the same step may be repeated.
 func (r *run) step(ctx context.Context) (done bool, err error) {
+	if err := r.place(ctx); err != nil {
+		return false, err
+	}
 	if err := r.fill(ctx); err != nil {
 		return false, err
 	}
@@ -164,6 +169,26 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 	}
 	wait := min(r.w.Poll, r.patience, r.w.SaveEvery)
 	return false, r.w.Tasks.WaitAcks(ctx, r.duty.Post, r.duty.Op, wait)
+}
+
+// place puts the post into the cells of the nearby index once more: whoever
+// published it may have died, or lost Redis, before it could. No duty ends
+// without it.
+func (r *run) place(ctx context.Context) error {
+	if r.placed {
+		return nil
+	}
+	near := feed.NearbyEntry(feed.Entry{At: r.duty.At, ID: r.duty.Post}, r.duty.Place,
+		r.w.NearbyCellLength, r.w.NearbyCellAge, r.w.now())
+	if near != nil {
+		ctx, cancel := context.WithTimeout(ctx, r.w.Deliver)
+		defer cancel()
+		if err := r.w.Hot.Do(ctx, near); err != nil {
+			return err
+		}
+	}
+	r.placed = true
+	return nil
 }
 
 // fill keeps the queue fed: it reads followers in id order, cuts tasks and

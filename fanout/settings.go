@@ -17,6 +17,9 @@ type Settings struct {
 	InboxSlack   int           // entries above that before it is trimmed; 200
 	ActiveWindow time.Duration // readers last seen earlier lose their inboxes; 14 days
 
+	NearbyCellLength int           // posts that a trimmed cell of the nearby index keeps; 1,000
+	NearbyCellAge    time.Duration // older ones go from cells; 0 for none
+
 	Small LaneSettings // 8 dispatches, 2 executors
 	Bulk  LaneSettings // 4 dispatches, 4 executors
 
@@ -50,9 +53,11 @@ type Settings struct {
 func (s Settings) withDefaults() Settings {
 	const day = 24 * time.Hour
 	return Settings{
-		InboxLength:  cmp.Or(s.InboxLength, 1000),
-		InboxSlack:   cmp.Or(s.InboxSlack, 200),
-		ActiveWindow: cmp.Or(s.ActiveWindow, 14*day),
+		InboxLength:      cmp.Or(s.InboxLength, 1000),
+		InboxSlack:       cmp.Or(s.InboxSlack, 200),
+		ActiveWindow:     cmp.Or(s.ActiveWindow, 14*day),
+		NearbyCellLength: cmp.Or(s.NearbyCellLength, 1000),
+		NearbyCellAge:    s.NearbyCellAge,
 		Small: LaneSettings{
 			Dispatches: max(2, cmp.Or(s.Small.Dispatches, 8)),
 			Executors:  cmp.Or(s.Small.Executors, 2),

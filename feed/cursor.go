@@ -17,6 +17,7 @@ const (
 	CursorFollowers  CursorKind = 4
 	CursorFollowees  CursorKind = 5
 	CursorNotices    CursorKind = 6
+	CursorNearby     CursorKind = 7
 	CursorRecommend  CursorKind = 8 // a place in a session, see [SessionMark]
 )
 

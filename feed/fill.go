@@ -37,8 +37,8 @@ func (s *Service) enqueue(j job) {
 	}
 }
 
-// claim makes one filler a list and process.
-func (s *Service) claim(l List) bool {
+// claim makes one filler a process for a [List] or a cell.
+func (s *Service) claim(l any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, busy := s.working[l]; busy {
@@ -48,7 +48,7 @@ func (s *Service) claim(l List) bool {
 	return true
 }
 
-func (s *Service) unclaim(l List) {
+func (s *Service) unclaim(l any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.working, l)

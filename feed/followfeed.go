@@ -14,16 +14,11 @@ const (
 	maxFlight = 500
 )
 
-// scan reads one reader's feed downward: from the inbox and the outboxes of
-// authors in flight above the floor, from the record below it.
-type scan struct {
-	s     *Service
-	t     *trip
-	v     view
-	only  ID // 0: the follow feed; else the posts of this author, from the record
-	stats bool
+// followScan reads one reader's feed: from the inbox and the outboxes of authors
+// in flight above the floor, from the record below it.
+type followScan struct {
+	scan
 	hot   bool // the inbox may be believed
-	cold  bool // the inbox was missing: expect details to be missing as well
 	epoch int64
 
 	head   *ReadList // the inbox page that was read first, until it is used
@@ -34,6 +29,12 @@ type scan struct {
 	floor  int64   // the highest of the merges
 }
 
+func (s *Service) followScan(t *trip, stats bool) *followScan {
+	sc := &followScan{scan: scan{s: s, t: t, stats: stats}, floor: Beginning}
+	sc.from = sc
+	return sc
+}
+
 // FollowFeed returns a page of the posts of the people that r follows and r's
 // own, newest first, strictly below a position. UNAUTHENTICATED without a
 // profile.
@@ -42,7 +43,7 @@ func (s *Service) FollowFeed(ctx context.Context, r *Reader, first int, below Po
 		return nil, Unauthenticated("followFeed needs a reader: send a token, or in development mode the header X-Feedgate-User")
 	}
 	t := s.trip()
-	sc := &scan{s: s, t: t, stats: want.Stats, floor: Beginning}
+	sc := s.followScan(t, want.Stats)
 	own, err := sc.open(ctx, r.id, first, below)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func (s *Service) FollowFeed(ctx context.Context, r *Reader, first int, below Po
 // open reads, in one round trip, the mark, the head of the inbox, the relations
 // and the profile, and fills the inbox if it cannot be believed. It returns the
 // loading of the profile, which may still have to be finished.
-func (sc *scan) open(ctx context.Context, reader ID, first int, below Position) (*pairLoad[User, UserCounts], error) {
+func (sc *followScan) open(ctx context.Context, reader ID, first int, below Position) (*pairLoad[User, UserCounts], error) {
 	s, t := sc.s, sc.t
 	list := List{Kind: Inbox, Owner: reader}
 	active := &TouchActive{Reader: reader, Day: dayOf(s.now())}
@@ -102,7 +103,7 @@ func (sc *scan) open(ctx context.Context, reader ID, first int, below Position) 
 // fillInbox fills an inbox that could not be believed, and serves this response
 // from what it has read. When another one is at it, or the followees are so
 // many that it takes long, the page comes straight from the record.
-func (sc *scan) fillInbox(ctx context.Context, head *ReadList, rel *ReadRelations) error {
+func (sc *followScan) fillInbox(ctx context.Context, head *ReadList, rel *ReadRelations) error {
 	sc.cold = true
 	if rel.Found && len(rel.Relations.Following) > maxInlineFills {
 		sc.s.enqueue(job{list: head.List})
@@ -132,39 +133,33 @@ func (sc *scan) fillInbox(ctx context.Context, head *ReadList, rel *ReadRelation
 	return nil
 }
 
-// candidate is a post that may come onto the page.
-type candidate struct {
-	Entry
-	post  *Post
-	stats *Stats
-}
-
-// next returns the next candidates strictly below pos, at most limit, newest
-// first. Done means that there is none below the last of them.
-func (sc *scan) next(ctx context.Context, pos Position, limit int) (batch []candidate, done bool, err error) {
-	var entries []Entry
-	var load *pairLoad[Post, Stats]
+// list gives the next entries of the feed.
+func (sc *followScan) list(ctx context.Context, pos Position, limit int) (f found, err error) {
 	switch {
 	case sc.built != nil:
-		entries, done, err = sc.fromBuilt(ctx, pos, limit)
+		f.entries, f.done, err = sc.fromBuilt(ctx, pos, limit)
 	case sc.hot && sc.head != nil:
-		entries, done, load, err = sc.fromHead(ctx, pos, limit)
+		f.entries, f.done, f.loaded, err = sc.fromHead(ctx, pos, limit)
 	case sc.hot:
-		entries, done, err = sc.fromLists(ctx, pos, limit)
+		f.entries, f.done, err = sc.fromLists(ctx, pos, limit)
 	default:
-		entries, done, err = sc.fromRecord(ctx, pos, limit)
+		f.entries, f.done, err = sc.fromRecord(ctx, pos, limit)
 	}
-	if err != nil {
-		return nil, false, err
+	return f, err
+}
+
+// ghosts has entries removed from the inbox whose posts are gone.
+func (sc *followScan) ghosts(ids []ID) {
+	if sc.hot {
+		sc.s.count(EventGhostEntry)
+		sc.t.later(&RemoveEntries{List: List{Kind: Inbox, Owner: sc.v.reader}, IDs: ids})
 	}
-	batch, err = sc.hydrate(ctx, entries, load)
-	return batch, done, err
 }
 
 // fromHead uses the inbox page that came with the first round trip. The marks
 // and the posts of that page are read together; authors in flight cost one
 // round trip more.
-func (sc *scan) fromHead(ctx context.Context, pos Position, limit int) ([]Entry, bool, *pairLoad[Post, Stats], error) {
+func (sc *followScan) fromHead(ctx context.Context, pos Position, limit int) ([]Entry, bool, *pairLoad[Post, Stats], error) {
 	head := sc.head
 	sc.head = nil
 	marks := &ReadMarks{Authors: sc.v.authors()}
@@ -200,7 +195,7 @@ func (sc *scan) fromHead(ctx context.Context, pos Position, limit int) ([]Entry,
 
 // learnFlight finds out which followees are in flight. When marks were lost,
 // the record tells, and the marks are written anew.
-func (sc *scan) learnFlight(ctx context.Context, marks *ReadMarks) error {
+func (sc *followScan) learnFlight(ctx context.Context, marks *ReadMarks) error {
 	sc.marked = true
 	sc.flight = marks.InFlight
 	if !marks.Unknown {
@@ -224,7 +219,7 @@ func (sc *scan) learnFlight(ctx context.Context, marks *ReadMarks) error {
 }
 
 // fromLists reads inbox and outboxes at a position, the marks before them.
-func (sc *scan) fromLists(ctx context.Context, pos Position, limit int) ([]Entry, bool, error) {
+func (sc *followScan) fromLists(ctx context.Context, pos Position, limit int) ([]Entry, bool, error) {
 	if !sc.marked {
 		marks := &ReadMarks{Authors: sc.v.authors()}
 		if sc.t.do(ctx, marks) {
@@ -248,7 +243,7 @@ func (sc *scan) fromLists(ctx context.Context, pos Position, limit int) ([]Entry
 
 // fromBuilt serves from the inbox as this response has just filled it, which
 // holds all that was on the record: nothing in flight can be missing.
-func (sc *scan) fromBuilt(ctx context.Context, pos Position, limit int) ([]Entry, bool, error) {
+func (sc *followScan) fromBuilt(ctx context.Context, pos Position, limit int) ([]Entry, bool, error) {
 	i, _ := slices.BinarySearchFunc(sc.built.entries, pos, func(e Entry, pos Position) int {
 		if e.Position().Below(pos) {
 			return 1
@@ -259,7 +254,7 @@ func (sc *scan) fromBuilt(ctx context.Context, pos Position, limit int) ([]Entry
 	return sc.merged(ctx, pos, limit, []source{{entries: cut(page, limit), floor: sc.built.floor}})
 }
 
-func (sc *scan) outboxes(pos Position, limit int) []*ReadList {
+func (sc *followScan) outboxes(pos Position, limit int) []*ReadList {
 	boxes := make([]*ReadList, len(sc.flight))
 	for i, author := range sc.flight {
 		boxes[i] = &ReadList{List: List{Kind: Outbox, Owner: author}, Below: pos, Limit: limit}
@@ -277,7 +272,7 @@ func listOps(lists []*ReadList) []Op {
 
 // flightSources are the outboxes of the authors in flight; the record answers
 // for those that cannot be believed, which are then filled in the background.
-func (sc *scan) flightSources(ctx context.Context, boxes []*ReadList, hot bool, pos Position, limit int) ([]source, error) {
+func (sc *followScan) flightSources(ctx context.Context, boxes []*ReadList, hot bool, pos Position, limit int) ([]source, error) {
 	sources := make([]source, 0, len(boxes)+2)
 	var lost []ID
 	for _, box := range boxes {
@@ -296,7 +291,7 @@ func (sc *scan) flightSources(ctx context.Context, boxes []*ReadList, hot bool, 
 }
 
 // merged merges the sources and goes on with the record below their floor.
-func (sc *scan) merged(ctx context.Context, pos Position, limit int, sources []source) ([]Entry, bool, error) {
+func (sc *followScan) merged(ctx context.Context, pos Position, limit int, sources []source) ([]Entry, bool, error) {
 	entries, floor := merge(limit, sources...)
 	sc.floor = max(sc.floor, floor)
 	if len(entries) >= limit {
@@ -313,52 +308,8 @@ func (sc *scan) merged(ctx context.Context, pos Position, limit int, sources []s
 }
 
 // fromRecord reads the posts of everybody shown from the record.
-func (sc *scan) fromRecord(ctx context.Context, pos Position, limit int) ([]Entry, bool, error) {
-	authors := []ID{sc.only}
-	if sc.only == 0 {
-		sc.s.count(EventRecordPage)
-		authors = sc.v.shownAuthors()
-	}
-	entries, err := sc.s.record.Entries(ctx, authors, pos, limit)
+func (sc *followScan) fromRecord(ctx context.Context, pos Position, limit int) ([]Entry, bool, error) {
+	sc.s.count(EventRecordPage)
+	entries, err := sc.s.record.Entries(ctx, sc.v.shownAuthors(), pos, limit)
 	return entries, len(entries) < limit, err
-}
-
-func entryIDs(entries []Entry) []ID {
-	ids := make([]ID, len(entries))
-	for i, e := range entries {
-		ids[i] = e.ID
-	}
-	return ids
-}
-
-// hydrate brings the posts of the entries. What was loaded already is used.
-func (sc *scan) hydrate(ctx context.Context, entries []Entry, loaded *pairLoad[Post, Stats]) ([]candidate, error) {
-	batch := make([]candidate, len(entries))
-	var rest []int
-	for i, e := range entries {
-		batch[i].Entry = e
-		if j := loaded.index(i, e.ID); j >= 0 {
-			batch[i].take(loaded, j)
-		} else {
-			rest = append(rest, i)
-		}
-	}
-	if len(rest) == 0 {
-		return batch, nil
-	}
-	load := newPostLoad(pick(entryIDs(entries), rest), sc.stats, sc.cold)
-	if err := load.load(ctx, sc.t); err != nil {
-		return nil, err
-	}
-	for n, i := range rest {
-		batch[i].take(load, n)
-	}
-	return batch, nil
-}
-
-func (c *candidate) take(l *pairLoad[Post, Stats], i int) {
-	c.post = l.first.values[i]
-	if l.second != nil {
-		c.stats = l.second.values[i]
-	}
 }

@@ -49,7 +49,7 @@ func (sc *scan) read(ctx context.Context, p *Page, first int, below Position, be
 	pos := below
 	limit := first + 1 // one more tells whether there is a next page
 	for refill := 0; ; refill++ {
-		batch, done, err := sc.next(ctx, pos, limit)
+		batch, f, err := sc.next(ctx, pos, limit)
 		if err != nil {
 			return err
 		}
@@ -68,8 +68,12 @@ func (sc *scan) read(ctx context.Context, p *Page, first int, below Position, be
 				p.Items = append(p.Items, items[i])
 			}
 		}
+		if f.reached != (Position{}) {
+			pos = f.reached
+			p.End, p.HasEnd = pos, true
+		}
 		switch {
-		case done:
+		case f.done:
 			return nil
 		case len(p.Items) == first || refill == maxRefills:
 			p.HasNext = true
@@ -97,9 +101,8 @@ func (sc *scan) judge(ctx context.Context, batch []candidate, belongs func(*Post
 			originals = append(originals, p.RepostOf)
 		}
 	}
-	if len(ghosts) > 0 && sc.hot {
-		sc.s.count(EventGhostEntry)
-		sc.t.later(&RemoveEntries{List: List{Kind: Inbox, Owner: sc.v.reader}, IDs: ghosts})
+	if len(ghosts) > 0 && sc.from != nil {
+		sc.from.ghosts(ghosts)
 	}
 	var load *pairLoad[Post, Stats]
 	if len(originals) > 0 {
@@ -261,8 +264,7 @@ func (s *Service) UserPosts(ctx context.Context, r *Reader, author ID, first int
 		return p, nil
 	}
 	t := s.trip()
-	// The author's list is the record's: a scan whose only author is this one.
-	sc := &scan{s: s, t: t, v: v, stats: want.Stats, only: author}
+	sc := &scan{s: s, t: t, v: v, stats: want.Stats, from: &authorPosts{record: s.record, author: author}}
 	everything := func(*Post) bool { return true }
 	if err := sc.read(ctx, p, first, below, everything); err != nil {
 		return nil, err

@@ -206,8 +206,8 @@ func (p *publishing) notify(ctx context.Context) error {
 }
 
 // release marks the author once more: a publish slower than the marks'
-// grace may have lost the first one. It puts the post into outbox and cache
-// and rings for the dispatchers.
+// grace may have lost the first one. It puts the post into outbox, cache and the
+// cells around its place, and rings for the dispatchers.
 func (p *publishing) release(written bool) []Op {
 	commit := &CommitList{List: p.outbox.List, Token: p.token, Was: p.outbox.Was}
 	ops := []Op{
@@ -230,6 +230,9 @@ func (p *publishing) release(written bool) []Op {
 		ops = append(ops, &PutOnBoard{
 			Board: Fresh(), Ranked: []Ranked{{Post: p.post.ID, Score: float64(p.post.At)}}, Keep: freshKept, Slack: freshSlack,
 		})
+	}
+	if near := NearbyEntry(p.post.Entry(), p.post.Place, p.s.set.NearbyCellLength, p.s.set.NearbyCellAge, p.s.now()); near != nil {
+		ops = append(ops, near)
 	}
 	return append(ops,
 		&TrimList{List: p.outbox.List, Keep: p.s.set.OutboxLength, Slack: p.s.set.OutboxLength / 2},

@@ -30,6 +30,20 @@ func (s *Service) Reader(id ID) *Reader {
 // ID gives the reader's id, 0 for nobody.
 func (r *Reader) ID() ID { return r.id }
 
+// known gives the reader's relations if the response has learned them, else nil.
+func (r *Reader) known() *Relations {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rel
+}
+
+// learn keeps relations for the rest of the response.
+func (r *Reader) learn(rel *Relations) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rel = rel
+}
+
 // forget drops what a mutation has changed.
 func (r *Reader) forget() {
 	r.mu.Lock()

@@ -19,6 +19,7 @@ type Record interface {
 	ClaimRecord
 	FlightRecord
 	MetaRecord
+	PlaceRecord
 }
 
 // UserRow is a user with the counters.

@@ -58,7 +58,7 @@ func (s *Service) RedDot(ctx context.Context, r *Reader) (*RedDot, error) {
 		return nil, err
 	}
 	t := s.trip()
-	sc := &scan{s: s, t: t, floor: Beginning}
+	sc := s.followScan(t, false)
 	if _, err := sc.open(ctx, r.id, MaxUnseen+1, Newest()); err != nil {
 		return nil, err
 	}
@@ -74,12 +74,12 @@ func (s *Service) RedDot(ctx context.Context, r *Reader) (*RedDot, error) {
 }
 
 // unseen walks down from the newest post to the mark.
-func (sc *scan) unseen(ctx context.Context, d *RedDot) error {
+func (sc *followScan) unseen(ctx context.Context, d *RedDot) error {
 	others := func(p *Post) bool { return p.Author != sc.v.reader && sc.v.inFollowFeed(p) }
 	pos := Newest()
 	limit := MaxUnseen + 2
 	for range maxUnseenPages {
-		batch, done, err := sc.next(ctx, pos, limit)
+		batch, f, err := sc.next(ctx, pos, limit)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (sc *scan) unseen(ctx context.Context, d *RedDot) error {
 		if err := sc.count(ctx, d, items[:above]); err != nil {
 			return err
 		}
-		if above < len(batch) || done || len(d.Unseen) > MaxUnseen {
+		if above < len(batch) || f.done || len(d.Unseen) > MaxUnseen {
 			return nil
 		}
 		pos = batch[len(batch)-1].Position()
@@ -110,7 +110,7 @@ func (sc *scan) unseen(ctx context.Context, d *RedDot) error {
 const maxUnseenPages = 8
 
 // count adds the visible posts, less those from before their author was followed.
-func (sc *scan) count(ctx context.Context, d *RedDot, items []Item) error {
+func (sc *followScan) count(ctx context.Context, d *RedDot, items []Item) error {
 	var authors []ID
 	for i := range items {
 		if items[i].Post != nil {

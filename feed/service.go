@@ -21,6 +21,11 @@ type Settings struct {
 	// unfinished duty. A reader may be two fifths of it late between reading an
 	// inbox and reading the marks.
 	MarkGrace time.Duration
+	// NearbyCellLength is how many posts a cell of the nearby index keeps, and
+	// NearbyCellAge how old they may be, 0 for any age. Older ones come from the
+	// record.
+	NearbyCellLength int
+	NearbyCellAge    time.Duration
 }
 
 // DefaultSettings are the design's.
@@ -32,6 +37,8 @@ func DefaultSettings() Settings {
 		InboxSlack:         100,
 		OutboxLength:       200,
 		MarkGrace:          12 * time.Second,
+		NearbyCellLength:   1_000,
+		NearbyCellAge:      30 * 24 * time.Hour,
 	}
 }
 
@@ -73,11 +80,12 @@ const (
 	EventInboxRebuilt     Event = "inbox_rebuilt"     // an inbox was built anew from the record
 	EventInboxExtended    Event = "inbox_extended"    // a short inbox was filled up in the background
 	EventOutboxFilled     Event = "outbox_filled"     // an outbox was built from the record
+	EventCellFilled       Event = "cell_filled"       // a cell of the nearby index was filled from the record
 	EventRecordPage       Event = "record_page"       // a page, or its lower part, came from the record
 	EventRefill           Event = "refill"            // so much of a page was filtered that more was read
 	EventGenerationRaised Event = "generation_raised" // hot data was found lost or turned back
 	EventJobDropped       Event = "job_dropped"       // the background queue was full
-	EventGhostEntry       Event = "ghost_entry"       // an inbox named a post that is not on the record
+	EventGhostEntry       Event = "ghost_entry"       // an inbox or a cell named a post that is not on the record
 	EventReleaseFailed    Event = "release_failed"    // a mutation is on the record, but caches could not be told
 	EventMarksUnknown     Event = "marks_unknown"     // in-flight marks were lost; the record was asked
 	EventSessionLost      Event = "session_lost"      // a cursor of recommendFeed began a new session
@@ -106,7 +114,7 @@ type Service struct {
 
 	jobs    chan job
 	mu      sync.Mutex
-	working map[List]struct{} // lists that this process is filling
+	working map[any]struct{} // lists and cells that this process is filling
 }
 
 // New makes a Service. Call Start before use, and Run beside it.
@@ -117,7 +125,7 @@ func New(cfg Config) *Service {
 		clock: cfg.Clock, ids: cfg.IDs, kinds: cfg.Kinds, log: cfg.Log, set: cfg.Settings, count: cfg.Count,
 		seen:    make(map[string]int64),
 		jobs:    make(chan job, jobQueue),
-		working: make(map[List]struct{}),
+		working: make(map[any]struct{}),
 	}
 	if s.kinds == nil {
 		s.kinds = NewKinds()

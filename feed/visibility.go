@@ -48,8 +48,16 @@ func (v view) inFollowFeed(p *Post) bool {
 	if p.Author == v.reader {
 		return true
 	}
-	return v.rel.Following.Has(p.Author) && !v.rel.Mutes.Has(p.Author) &&
-		(p.RepostOf == 0 || !v.rel.Mutes.Has(p.OriginalAuthor))
+	return v.rel.Following.Has(p.Author) && !v.muted(p)
+}
+
+// inNearbyFeed reports whether a post that the reader sees belongs into the
+// reader's nearby feed, given that it is near.
+func (v view) inNearbyFeed(p *Post) bool { return p.Author == v.reader || !v.muted(p) }
+
+// muted reports whether a mute keeps somebody's post out of the reader's feeds.
+func (v view) muted(p *Post) bool {
+	return v.rel.Mutes.Has(p.Author) || (p.RepostOf != 0 && v.rel.Mutes.Has(p.OriginalAuthor))
 }
 
 // inRecommendFeed reports whether a post that the reader sees may be
