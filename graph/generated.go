@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"feedgate/feed"
+	"feedgate/feed/geo"
 	"feedgate/feed/live"
 	"feedgate/graph/model"
 	"feedgate/graph/scalar"
@@ -89,6 +90,7 @@ type QueryResolver interface {
 	User(ctx context.Context, id *string, handle *string) (*model.User, error)
 	Post(ctx context.Context, id string) (*model.Post, error)
 	FollowFeed(ctx context.Context, first *int, after *string) (*model.FollowFeedConnection, error)
+	NearbyFeed(ctx context.Context, near geo.Point, radiusMeters *int, first *int, after *string) (*model.NearbyFeedConnection, error)
 	RedDot(ctx context.Context) (*live.State, error)
 	Notices(ctx context.Context, first *int, after *string) (*model.NoticeConnection, error)
 }
@@ -142,6 +144,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("FollowUserInput", ec.unmarshalInputFollowUserInput),
 			graphql.NewInputUnmarshaler("LikePostInput", ec.unmarshalInputLikePostInput),
 			graphql.NewInputUnmarshaler("LinkInput", ec.unmarshalInputLinkInput),
+			graphql.NewInputUnmarshaler("LocationInput", ec.unmarshalInputLocationInput),
 			graphql.NewInputUnmarshaler("MarkFeedSeenInput", ec.unmarshalInputMarkFeedSeenInput),
 			graphql.NewInputUnmarshaler("MediaInput", ec.unmarshalInputMediaInput),
 			graphql.NewInputUnmarshaler("MuteUserInput", ec.unmarshalInputMuteUserInput),
@@ -298,6 +301,17 @@ type Query {
     "Return what lies below this cursor of an earlier page. Cursors stay valid for ever."
     after: String
   ): FollowFeedConnection!
+  "The posts published near a place, newest first. It needs no reader; one sees none of people who are blocked or muted."
+  nearbyFeed(
+    "The place to look around."
+    near: LocationInput!
+    "How far away posts may be, in metres: 1 to 5000."
+    radiusMeters: Int = 5000
+    "How many posts to return at most, 1 to 100."
+    first: Int = 20
+    "Return what lies below this cursor of an earlier page. Cursors stay valid for ever."
+    after: String
+  ): NearbyFeedConnection!
   "What is new for the reader: the badge that an app shows."
   redDot: RedDot!
   "What others did that concerns the reader, gathered, newest first."
@@ -690,6 +704,30 @@ type FollowFeedEdge {
 }
 
 """
+A page of the posts near a place. A page may be short, or empty, and yet have a next one.
+"""
+type NearbyFeedConnection {
+  "The posts with their cursors and distances."
+  edges: [NearbyFeedEdge!]!
+  "The posts alone, in the order of the edges."
+  nodes: [Post]!
+  "Where the page lies in the feed."
+  pageInfo: PageInfo!
+}
+
+"""
+A post near a place.
+"""
+type NearbyFeedEdge {
+  "The position in the feed, for after."
+  cursor: String!
+  "The post. Null, with an error, when it could not be shown."
+  node: Post
+  "How far away the post's published position is, in metres, rounded up to the next 100. Null when the post could not be shown."
+  distanceMeters: Int
+}
+
+"""
 A page of posts.
 """
 type PostConnection {
@@ -861,6 +899,16 @@ input PlaceInput {
   longitude: Float!
   "How much of it others may know."
   precision: PlacePrecision = EXACT
+}
+
+"""
+A position on the globe.
+"""
+input LocationInput {
+  "Degrees north of the equator, -90 to 90."
+  latitude: Float!
+  "Degrees east of Greenwich, -180 to 180."
+  longitude: Float!
 }
 
 """
@@ -1276,6 +1324,30 @@ func (ec *executionContext) childFields_MuteUserPayload(ctx context.Context, fie
 		return ec.fieldContext_MuteUserPayload_user(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MuteUserPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_NearbyFeedConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_NearbyFeedConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_NearbyFeedConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_NearbyFeedConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NearbyFeedConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_NearbyFeedEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_NearbyFeedEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_NearbyFeedEdge_node(ctx, field)
+	case "distanceMeters":
+		return ec.fieldContext_NearbyFeedEdge_distanceMeters(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NearbyFeedEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Notice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -1913,6 +1985,44 @@ func (ec *executionContext) field_Query_followFeed_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_nearbyFeed_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "near",
+		func(ctx context.Context, v any) (geo.Point, error) {
+			return ec.unmarshalNLocationInput2feedgateᚋfeedᚋgeoᚐPoint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["near"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "radiusMeters",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["radiusMeters"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
 	return args, nil
 }
 
@@ -3847,6 +3957,180 @@ func (ec *executionContext) fieldContext_MuteUserPayload_user(_ context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _NearbyFeedConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.NearbyFeedConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NearbyFeedConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.NearbyFeedEdge) graphql.Marshaler {
+			return ec.marshalNNearbyFeedEdge2ᚕfeedgateᚋgraphᚋmodelᚐNearbyFeedEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NearbyFeedConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NearbyFeedConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NearbyFeedEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NearbyFeedConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.NearbyFeedConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NearbyFeedConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Post) graphql.Marshaler {
+			return ec.marshalNPost2ᚕᚖfeedgateᚋgraphᚋmodelᚐPost(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NearbyFeedConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NearbyFeedConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Post(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NearbyFeedConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.NearbyFeedConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NearbyFeedConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖfeedgateᚋgraphᚋmodelᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NearbyFeedConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NearbyFeedConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NearbyFeedEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.NearbyFeedEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NearbyFeedEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NearbyFeedEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NearbyFeedEdge", field, true, false, "String")
+}
+
+func (ec *executionContext) _NearbyFeedEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.NearbyFeedEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NearbyFeedEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node()
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Post) graphql.Marshaler {
+			return ec.marshalOPost2ᚖfeedgateᚋgraphᚋmodelᚐPost(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NearbyFeedEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NearbyFeedEdge",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Post(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NearbyFeedEdge_distanceMeters(ctx context.Context, field graphql.CollectedField, obj *model.NearbyFeedEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NearbyFeedEdge_distanceMeters(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DistanceMeters(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NearbyFeedEdge_distanceMeters(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NearbyFeedEdge", field, true, false, "Int")
+}
+
 func (ec *executionContext) _Notice_id(ctx context.Context, field graphql.CollectedField, obj *model.Notice) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5233,6 +5517,50 @@ func (ec *executionContext) fieldContext_Query_followFeed(ctx context.Context, f
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_followFeed_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_nearbyFeed(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_nearbyFeed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().NearbyFeed(ctx, fc.Args["near"].(geo.Point), fc.Args["radiusMeters"].(*int), fc.Args["first"].(*int), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.NearbyFeedConnection) graphql.Marshaler {
+			return ec.marshalNNearbyFeedConnection2ᚖfeedgateᚋgraphᚋmodelᚐNearbyFeedConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_nearbyFeed(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NearbyFeedConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_nearbyFeed_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -7816,6 +8144,55 @@ func UnmarshalLinkInput(ctx context.Context, raw any) (model.LinkInput, error) {
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputLocationInput(ctx context.Context, obj any) (geo.Point, error) {
+	var it geo.Point
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"latitude", "longitude"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "latitude":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("latitude"))
+			data, err := ec.unmarshalNFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Latitude = data
+		case "longitude":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("longitude"))
+			data, err := ec.unmarshalNFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Longitude = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalLocationInput unmarshals raw into the LocationInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalLocationInput(ctx context.Context, raw any) (geo.Point, error) {
+	var out geo.Point
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "LocationInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputMarkFeedSeenInput(ctx context.Context, obj any) (model.MarkFeedSeenInput, error) {
 	var it model.MarkFeedSeenInput
 	if obj == nil {
@@ -9214,6 +9591,92 @@ func (ec *executionContext) _MuteUserPayload(ctx context.Context, sel ast.Select
 	return out
 }
 
+var nearbyFeedConnectionImplementors = []string{"NearbyFeedConnection"}
+
+func (ec *executionContext) _NearbyFeedConnection(ctx context.Context, sel ast.SelectionSet, obj *model.NearbyFeedConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, nearbyFeedConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NearbyFeedConnection")
+		case "edges":
+			out.Values[i] = ec._NearbyFeedConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._NearbyFeedConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._NearbyFeedConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var nearbyFeedEdgeImplementors = []string{"NearbyFeedEdge"}
+
+func (ec *executionContext) _NearbyFeedEdge(ctx context.Context, sel ast.SelectionSet, obj *model.NearbyFeedEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, nearbyFeedEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NearbyFeedEdge")
+		case "cursor":
+			out.Values[i] = ec._NearbyFeedEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._NearbyFeedEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "distanceMeters":
+			out.Values[i] = ec._NearbyFeedEdge_distanceMeters(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var noticeImplementors = []string{"Notice"}
 
 func (ec *executionContext) _Notice(ctx context.Context, sel ast.SelectionSet, obj *model.Notice) graphql.Marshaler {
@@ -9734,6 +10197,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_followFeed(ctx, field)
+				})
+		case "nearbyFeed":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_nearbyFeed(ctx, field)
 				})
 		case "redDot":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -10893,6 +11362,11 @@ func (ec *executionContext) marshalNLikePostPayload2ᚖfeedgateᚋgraphᚋmodel�
 	return ec._LikePostPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNLocationInput2feedgateᚋfeedᚋgeoᚐPoint(ctx context.Context, v any) (geo.Point, error) {
+	res, err := ec.unmarshalInputLocationInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNMarkFeedSeenInput2feedgateᚋgraphᚋmodelᚐMarkFeedSeenInput(ctx context.Context, v any) (model.MarkFeedSeenInput, error) {
 	res, err := ec.unmarshalInputMarkFeedSeenInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -10950,6 +11424,34 @@ func (ec *executionContext) marshalNMuteUserPayload2ᚖfeedgateᚋgraphᚋmodel�
 		return graphql.Null
 	}
 	return ec._MuteUserPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNearbyFeedConnection2ᚖfeedgateᚋgraphᚋmodelᚐNearbyFeedConnection(ctx context.Context, sel ast.SelectionSet, v *model.NearbyFeedConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "NearbyFeedConnection!")
+		return graphql.Null
+	}
+	return ec._NearbyFeedConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNearbyFeedEdge2feedgateᚋgraphᚋmodelᚐNearbyFeedEdge(ctx context.Context, sel ast.SelectionSet, v model.NearbyFeedEdge) graphql.Marshaler {
+	return ec._NearbyFeedEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNNearbyFeedEdge2ᚕfeedgateᚋgraphᚋmodelᚐNearbyFeedEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.NearbyFeedEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNearbyFeedEdge2feedgateᚋgraphᚋmodelᚐNearbyFeedEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNNode2ᚕfeedgateᚋgraphᚋmodelᚐNode(ctx context.Context, sel ast.SelectionSet, v []model.Node) graphql.Marshaler {

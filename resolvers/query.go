@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"feedgate/feed"
+	"feedgate/feed/geo"
 	"feedgate/feed/live"
 	"feedgate/graph/model"
 	"feedgate/graph/plan"
@@ -128,6 +129,25 @@ func (q query) FollowFeed(ctx context.Context, first *int, after *string) (*mode
 	f := model.NewFollowFeed(c, since)
 	f.Dot = derived
 	return f, nil
+}
+
+// NearbyFeed reads a page of the posts near a place.
+func (q query) NearbyFeed(ctx context.Context, near geo.Point, radiusMeters, first *int, after *string) (*model.NearbyFeedConnection, error) {
+	n, below, err := page(feed.CursorNearby, first, after)
+	if err != nil {
+		return nil, err
+	}
+	at := feed.Nearby{Point: near, Radius: feed.DefaultRadius}
+	if radiusMeters != nil {
+		at.Radius = *radiusMeters
+	}
+	c, _, err := q.connection(ctx, list{feed.CursorNearby, after, func(w feed.Want) (*feed.Page, error) {
+		return q.Service.NearbyFeed(ctx, reader(ctx), at, n, below, w)
+	}}, q.needs(ctx, plan.NearbyFeedConnection))
+	if err != nil {
+		return nil, err
+	}
+	return &model.NearbyFeedConnection{PostConnection: c, Near: near}, nil
 }
 
 // userByID gives nil for a person whom the reader can't see.

@@ -106,6 +106,41 @@ func (o *output) posts(s *Selection, c *model.PostConnection) {
 	o.end(s)
 }
 
+func (o *output) nearbyFeed(s *Selection, c *model.NearbyFeedConnection) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		o.begin(i, f)
+		if f.op == opEdges {
+			o.list(len(c.Posts), func(i int) { o.nearbyEdge(f.sub, c, &c.Posts[i]) })
+			continue
+		}
+		o.postsField(s, f, c.PostConnection)
+	}
+	o.end(s)
+}
+
+func (o *output) nearbyEdge(s *Selection, c *model.NearbyFeedConnection, e *model.PostEdge) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		o.begin(i, f)
+		if f.op == opDistanceMeters {
+			o.distance(c, e)
+			continue
+		}
+		o.postEdgeField(s, f, &c.Page, e)
+	}
+	o.end(s)
+}
+
+func (o *output) distance(c *model.NearbyFeedConnection, e *model.PostEdge) {
+	edge := model.NearbyFeedEdge{PostEdge: *e, Near: c.Near}
+	if metres := edge.DistanceMeters(); metres != nil {
+		o.count(*metres)
+	} else {
+		o.null()
+	}
+}
+
 func (o *output) postsField(s *Selection, f *field, c *model.PostConnection) {
 	switch f.op {
 	case opTypename:
@@ -135,18 +170,22 @@ func (o *output) postEdge(s *Selection, p *model.Page, e *model.PostEdge) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		o.begin(i, f)
-		switch {
-		case f.op == opTypename:
-			o.str(s.Type.name())
-		case f.op == opCursor:
-			o.cursor(p, e.At)
-		case f.op == opNode && e.Post != nil:
-			o.post(f.sub, e.Post)
-		default:
-			o.leave()
-		}
+		o.postEdgeField(s, f, p, e)
 	}
 	o.end(s)
+}
+
+func (o *output) postEdgeField(s *Selection, f *field, p *model.Page, e *model.PostEdge) {
+	switch {
+	case f.op == opTypename:
+		o.str(s.Type.name())
+	case f.op == opCursor:
+		o.cursor(p, e.At)
+	case f.op == opNode && e.Post != nil:
+		o.post(f.sub, e.Post)
+	default:
+		o.leave()
+	}
 }
 
 func (o *output) pageInfo(s *Selection, p *model.Page, first *feed.Position) {

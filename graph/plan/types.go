@@ -10,6 +10,8 @@ const (
 	noType Type = iota
 	FollowFeedConnection
 	FollowFeedEdge
+	NearbyFeedConnection
+	NearbyFeedEdge
 	PostConnection
 	PostEdge
 	Post
@@ -87,6 +89,7 @@ const (
 	opNewestPost
 	opNoticeCount
 	opChangedAt
+	opDistanceMeters
 )
 
 // definition is what is known of a field of the schema.
@@ -115,6 +118,10 @@ func (t Type) name() string {
 		return "FollowFeedConnection"
 	case FollowFeedEdge:
 		return "FollowFeedEdge"
+	case NearbyFeedConnection:
+		return "NearbyFeedConnection"
+	case NearbyFeedEdge:
+		return "NearbyFeedEdge"
 	case PostConnection:
 		return "PostConnection"
 	case PostEdge:
@@ -156,6 +163,8 @@ func (t Type) field(name string) definition {
 	switch t {
 	case FollowFeedConnection:
 		return followFeedField(name)
+	case NearbyFeedConnection:
+		return connection(name, NearbyFeedEdge, Post)
 	case PostConnection:
 		return connection(name, PostEdge, Post)
 	case UserConnection:
@@ -163,6 +172,11 @@ func (t Type) field(name string) definition {
 	case CommentConnection:
 		return connection(name, CommentEdge, Comment)
 	case FollowFeedEdge, PostEdge:
+		return edge(name, Post)
+	case NearbyFeedEdge:
+		if name == "distanceMeters" {
+			return definition{op: opDistanceMeters}
+		}
 		return edge(name, Post)
 	case UserEdge:
 		return edge(name, User)

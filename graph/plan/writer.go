@@ -58,6 +58,10 @@ func typeOf(res any) Type {
 		if o != nil {
 			return FollowFeedConnection
 		}
+	case *model.NearbyFeedConnection:
+		if o != nil {
+			return NearbyFeedConnection
+		}
 	case *model.PostConnection:
 		if o != nil {
 			return PostConnection
@@ -92,6 +96,8 @@ func (w *Writer) write(ctx context.Context, s *Selection, res any) graphql.Marsh
 	switch o := res.(type) {
 	case *model.FollowFeedConnection:
 		out.followFeed(s, o)
+	case *model.NearbyFeedConnection:
+		out.nearbyFeed(s, o)
 	case *model.PostConnection:
 		out.posts(s, o)
 	case *model.CommentConnection:

@@ -178,6 +178,10 @@ func addFeed(s *Set, c *feed.Settings) {
 		"By how much an inbox may outgrow -inbox-length before it is cut.")
 	Number(s, &c.OutboxLength, "outbox-length", def.OutboxLength, 10, 10_000,
 		"The number of an author's own newest posts that are kept hot.")
+	Number(s, &c.NearbyCellLength, "nearby-cell-length", def.NearbyCellLength, 100, 100_000,
+		"The number of posts that a cell of the nearby index is cut to; older ones are read from the record.")
+	s.Duration(&c.NearbyCellAge, "nearby-cell-age", def.NearbyCellAge, 0, 100*365*24*time.Hour,
+		"How old the posts in a cell of the nearby index may be; older ones are read from the record. 0s sets no bound.")
 }
 
 func nonEmpty(v string) error {

@@ -53,6 +53,8 @@ var objects = map[string]map[string]string{
 	"FollowFeedConnection": {"edges": "FollowFeedEdge", "nodes": "Post", "pageInfo": "PageInfo", "redDot": "RedDot"},
 	"RedDot":               {"newestPost": "Post"},
 	"FollowFeedEdge":       {"node": "Post"},
+	"NearbyFeedConnection": {"edges": "NearbyFeedEdge", "nodes": "Post", "pageInfo": "PageInfo"},
+	"NearbyFeedEdge":       {"node": "Post"},
 	"PostConnection":       {"edges": "PostEdge", "nodes": "Post", "pageInfo": "PageInfo"},
 	"PostEdge":             {"node": "Post"},
 	"UserConnection":       {"edges": "UserEdge", "nodes": "User", "pageInfo": "PageInfo"},
@@ -98,6 +100,9 @@ func one(t *rapid.T, typ string, depth int) string {
 	if strings.HasSuffix(typ, "Edge") {
 		flat = []string{"cursor", "__typename"}
 	}
+	if typ == "NearbyFeedEdge" {
+		flat = append(flat, "distanceMeters")
+	}
 	if strings.HasSuffix(typ, "Connection") {
 		flat = []string{"__typename"}
 	}
@@ -138,6 +143,12 @@ func (w *world) variedTown() feed.ID {
 	w.publish(ann.ID, feed.NewPost{Text: "see", Link: &feed.Link{URL: "https://example.com/", Title: "Example"}})
 	w.publish(ann.ID, feed.NewPost{RepostOf: w.publish(other, feed.NewPost{Text: "the original"})})
 	w.publish(reader, feed.NewPost{RepostOf: full})
+	for i, by := range []feed.ID{ann.ID, other, reader} {
+		w.publish(by, feed.NewPost{Text: fmt.Sprint("near ", i), Place: &feed.Place{
+			Latitude: 1.25 + float64(i)/100, Longitude: -100.0625, Precision: feed.PrecisionExact,
+		}})
+	}
+	w.publish(other, feed.NewPost{RepostOf: full, Place: &feed.Place{Latitude: 1.26, Longitude: -100.07, Precision: feed.PrecisionNeighbourhood}})
 	w.publish(reader, feed.NewPost{Text: "my own", Place: &feed.Place{Latitude: 5, Longitude: 6, Precision: feed.PrecisionHidden}})
 	for i := range 5 {
 		by := []feed.ID{ann.ID, other, reader}[i%3]
@@ -177,13 +188,16 @@ func TestTheWriterWritesWhatGqlgenWrites(t *testing.T) {
 		s.ServeHTTP(rec, r)
 		return rec.Body.String()
 	}
+	const nearby = "nearbyFeed(near: {latitude: 1.25, longitude: -100.0625}, first: 20)"
 	compared := 0
 	rapid.Check(t, func(t *rapid.T) {
-		root := rapid.SampledFrom([]string{"followFeed(first: 20)", "posts", "followers", "followees(first: 1)"}).Draw(t, "root")
+		root := rapid.SampledFrom([]string{"followFeed(first: 20)", nearby, "posts", "followers", "followees(first: 1)"}).Draw(t, "root")
 		var query string
 		switch root {
 		case "followFeed(first: 20)":
 			query = root + " " + selection(t, "FollowFeedConnection", 5)
+		case nearby:
+			query = root + " " + selection(t, "NearbyFeedConnection", 5)
 		case "posts":
 			query = `user(handle: "person_0") { posts ` + selection(t, "PostConnection", 4) + " }"
 		default:
