@@ -15,12 +15,12 @@ import (
 
 // placedDoc is what the nearby index shows of a post.
 type placedDoc struct {
-	entryDoc `bson:",inline"`
-	Place    *placeDoc `bson:"place"`
+	Entry entryDoc  `bson:",inline"`
+	Place *placeDoc `bson:"place"`
 }
 
 func (d placedDoc) cellEntry() feed.CellEntry {
-	e := feed.CellEntry{Entry: d.entry()}
+	e := feed.CellEntry{Entry: d.Entry.entry()}
 	e.Point, _ = (&feed.Post{Place: d.Place.place()}).Point()
 	return e
 }
@@ -54,10 +54,10 @@ const (
 	placeCell = "place.cell"
 	// cellsFilled is the _id in meta of the last post that was looked at.
 	cellsFilled = "cellsFilled"
-	// window is how many posts are looked at with one set of commands.
-	window = 10_000
-	// reported is after how many posts the log says how far it is.
-	reported = 100_000
+	// cellsAtOnce is how many posts are looked at with one set of commands.
+	cellsAtOnce = 10_000
+	// cellsReported is after how many sets the log says how far it is.
+	cellsReported = 10
 )
 
 // fillCells gives posts the cells of their places that a feedgate wrote which
@@ -72,9 +72,9 @@ func (r *Record) fillCells(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done := 0
+	sets := 0
 	for after := feed.ID(mark.Value); after < newest; {
-		last, ok, err := edgeOfPosts(ctx, r.posts, bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: after}}}}, 1, window-1)
+		last, ok, err := edgeOfPosts(ctx, r.posts, bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: after}}}}, 1, r.cellsAtOnce-1)
 		if err != nil {
 			return err
 		}
@@ -90,8 +90,8 @@ func (r *Record) fillCells(ctx context.Context) error {
 			return err
 		}
 		after = last
-		if done += window; done%reported == 0 {
-			r.log.InfoContext(ctx, "giving posts the cells of their places", slog.Int("done", done))
+		if sets++; sets%cellsReported == 0 {
+			r.log.InfoContext(ctx, "giving posts the cells of their places", slog.Int64("done", int64(sets)*r.cellsAtOnce))
 		}
 	}
 	return nil
@@ -112,14 +112,14 @@ func (r *Record) fillCellsBetween(ctx context.Context, after, last feed.ID) erro
 	lacking := bson.D{{Key: "place", Value: bson.D{{Key: "$exists", Value: true}}}, {Key: placeCell, Value: bson.D{{Key: "$exists", Value: false}}}}
 	docs, err := find[placedDoc](ctx, r.posts,
 		append(bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: after}, {Key: "$lte", Value: last}}}}, lacking...),
-		everything().SetProjection(only("place")))
+		everything().SetProjection(only("place")).SetHint(byID(int32(1)))) // the ids are few, the posts that lack a cell may be many
 	if err != nil {
 		return err
 	}
 	var writes []mongo.WriteModel
 	for _, d := range docs {
 		cell := (&feed.Post{Place: d.Place.place()}).Cell()
-		writes = append(writes, update(append(byID(d.ID), lacking...), set(bson.E{Key: placeCell, Value: cell})))
+		writes = append(writes, update(append(byID(d.Entry.ID), lacking...), set(bson.E{Key: placeCell, Value: cell})))
 	}
 	_, err = bulk(ctx, r.posts, writes)
 	return err

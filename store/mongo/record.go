@@ -48,6 +48,8 @@ type Record struct {
 	close func(ctx context.Context) error
 	gates *gates // to the notices
 
+	cellsAtOnce int64 // how many posts fillCells looks at with one set of commands
+
 	users, posts, follows, bars, likes, comments, claims, dirty, meta, heartbeats, processes *mongo.Collection
 	notices, noticeActors, views                                                             *mongo.Collection
 }
@@ -66,7 +68,7 @@ func WithHook(hook func(command string)) Option {
 // errors are BAD_USER_INPUT (field "uri") for a URI that cannot be read and
 // UNAVAILABLE for all else.
 func Open(ctx context.Context, uri, database string, log *slog.Logger, opts ...Option) (*Record, error) {
-	r := &Record{log: log, hook: func(string) {}, gates: newGates()}
+	r := &Record{log: log, hook: func(string) {}, gates: newGates(), cellsAtOnce: cellsAtOnce}
 	for _, opt := range opts {
 		opt(r)
 	}

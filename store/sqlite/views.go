@@ -10,6 +10,8 @@ import (
 const trimViews = `DELETE FROM views WHERE user = ?1 AND (at, post) <= (
 	SELECT at, post FROM views WHERE user = ?1 ORDER BY at DESC, post DESC LIMIT 1 OFFSET ?2 + 0)`
 
+const selectViews = "SELECT post FROM views WHERE user = ? AND at >= ? ORDER BY at DESC, post DESC LIMIT ? + 0"
+
 // AddViews implements [feed.ViewRecord].
 func (r *Record) AddViews(ctx context.Context, user feed.ID, posts []feed.ID, at int64, keep int, since int64) error {
 	return r.change(ctx, "AddViews", func(tx transaction) error {
@@ -29,6 +31,5 @@ func (r *Record) AddViews(ctx context.Context, user feed.ID, posts []feed.ID, at
 
 // ViewsOf implements [feed.ViewRecord].
 func (r *Record) ViewsOf(ctx context.Context, user feed.ID, since int64, limit int) ([]feed.ID, error) {
-	return list(ctx, r, "ViewsOf", scanID,
-		"SELECT post FROM views WHERE user = ? AND at >= ? ORDER BY at DESC, post DESC LIMIT ? + 0", user, since, max(0, limit))
+	return list(ctx, r, "ViewsOf", scanID, selectViews, user, since, max(0, limit))
 }
