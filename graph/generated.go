@@ -38,6 +38,7 @@ type ResolverRoot interface {
 	Notice() NoticeResolver
 	Post() PostResolver
 	Query() QueryResolver
+	RecommendReason() RecommendReasonResolver
 	RedDot() RedDotResolver
 	Subscription() SubscriptionResolver
 	User() UserResolver
@@ -73,6 +74,7 @@ type MutationResolver interface {
 	DeleteComment(ctx context.Context, input model.CommentTarget) (*model.DeleteCommentPayload, error)
 	MarkFeedSeen(ctx context.Context, input model.MarkFeedSeenInput) (*model.RedDotPayload, error)
 	MarkNoticesSeen(ctx context.Context) (*model.RedDotPayload, error)
+	RecordViews(ctx context.Context, input model.RecordViewsInput) (*model.RecordViewsPayload, error)
 }
 type NoticeResolver interface {
 	Actors(ctx context.Context, obj *model.Notice) ([]model.User, error)
@@ -91,8 +93,13 @@ type QueryResolver interface {
 	Post(ctx context.Context, id string) (*model.Post, error)
 	FollowFeed(ctx context.Context, first *int, after *string) (*model.FollowFeedConnection, error)
 	NearbyFeed(ctx context.Context, near geo.Point, radiusMeters *int, first *int, after *string) (*model.NearbyFeedConnection, error)
+	RecommendFeed(ctx context.Context, first *int, after *string, exclude []string) (*model.RecommendFeedConnection, error)
 	RedDot(ctx context.Context) (*live.State, error)
 	Notices(ctx context.Context, first *int, after *string) (*model.NoticeConnection, error)
+}
+type RecommendReasonResolver interface {
+	Post(ctx context.Context, obj *model.RecommendReason) (*model.Post, error)
+	User(ctx context.Context, obj *model.RecommendReason) (*model.User, error)
 }
 type RedDotResolver interface {
 	FeedCount(ctx context.Context, obj *live.State) (int, error)
@@ -150,6 +157,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("MuteUserInput", ec.unmarshalInputMuteUserInput),
 			graphql.NewInputUnmarshaler("PlaceInput", ec.unmarshalInputPlaceInput),
 			graphql.NewInputUnmarshaler("PublishPostInput", ec.unmarshalInputPublishPostInput),
+			graphql.NewInputUnmarshaler("RecordViewsInput", ec.unmarshalInputRecordViewsInput),
 			graphql.NewInputUnmarshaler("UnblockUserInput", ec.unmarshalInputUnblockUserInput),
 			graphql.NewInputUnmarshaler("UnfollowUserInput", ec.unmarshalInputUnfollowUserInput),
 			graphql.NewInputUnmarshaler("UnlikePostInput", ec.unmarshalInputUnlikePostInput),
@@ -312,6 +320,15 @@ type Query {
     "Return what lies below this cursor of an earlier page. Cursors stay valid for ever."
     after: String
   ): NearbyFeedConnection!
+  "Posts that may be worth the reader's while, best first. Within a session, which a query without a cursor begins, nothing repeats. Needs no reader: then it holds what is trending and new."
+  recommendFeed(
+    "How many posts to return at most, 1 to 100."
+    first: Int = 20
+    "Go on below this cursor of an earlier page. The cursors of a session give the same pages for an hour; later they begin a new session."
+    after: String
+    "Posts to leave out, at most 100."
+    exclude: [ID!]
+  ): RecommendFeedConnection!
   "What is new for the reader: the badge that an app shows."
   redDot: RedDot!
   "What others did that concerns the reader, gathered, newest first."
@@ -404,6 +421,11 @@ type Mutation {
   ): MarkFeedSeenPayload!
   "Says that the reader has seen all notices until now."
   markNoticesSeen: MarkNoticesSeenPayload!
+  "Says which posts the reader has viewed: recommendFeed does not show them again. The newest 5,000 of the last 30 days are remembered."
+  recordViews(
+    "Which posts."
+    input: RecordViewsInput!
+  ): RecordViewsPayload!
 }
 
 """
@@ -725,6 +747,60 @@ type NearbyFeedEdge {
   node: Post
   "How far away the post's published position is, in metres, rounded up to the next 100. Null when the post could not be shown."
   distanceMeters: Int
+}
+
+"""
+A page of recommended posts.
+"""
+type RecommendFeedConnection {
+  "The posts with their cursors and reasons."
+  edges: [RecommendFeedEdge!]!
+  "The posts alone, in the order of the edges."
+  nodes: [Post]!
+  "Where the page lies in its session."
+  pageInfo: PageInfo!
+}
+
+"""
+A recommended post.
+"""
+type RecommendFeedEdge {
+  "The position in the session, for after."
+  cursor: String!
+  "The post. Null, with an error, when it could not be shown."
+  node: Post
+  "Why it is recommended."
+  reason: RecommendReason!
+}
+
+"""
+Why a post is recommended.
+"""
+type RecommendReason {
+  "What spoke for it most."
+  kind: RecommendReasonKind!
+  "For LIKED_SIMILAR: the post that the reader engaged with. Null for other reasons, and when the reader may not see it any more."
+  post: Post
+  "For FOLLOWEE_LIKED: who liked it. Null for other reasons."
+  user: User
+  "For TOPIC: which topic. Null for other reasons."
+  topic: String
+}
+
+"""
+The reasons for which posts are recommended.
+"""
+enum RecommendReasonKind {
+  "It goes with a post that the reader engaged with: the same people did, or it is by the same author."
+  LIKED_SIMILAR
+  "It is about a topic of posts that the reader engaged with."
+  TOPIC
+  "Somebody whom the reader follows liked it."
+  FOLLOWEE_LIKED
+  "Many people engage with it now."
+  TRENDING
+  "It is new, and hardly anybody has viewed it."
+  FRESH
 }
 
 """
@@ -1124,6 +1200,22 @@ type DeleteCommentPayload {
 }
 
 """
+Which posts the reader has viewed.
+"""
+input RecordViewsInput {
+  "At most 100 posts. Posts that there are no more are passed over."
+  postIds: [ID!]!
+}
+
+"""
+What recordViews did.
+"""
+type RecordViewsPayload {
+  "How many of the posts are now recorded as viewed."
+  recorded: Int!
+}
+
+"""
 What markFeedSeen did.
 """
 type MarkFeedSeenPayload {
@@ -1486,6 +1578,52 @@ func (ec *executionContext) childFields_PublishPostPayload(ctx context.Context, 
 		return ec.fieldContext_PublishPostPayload_post(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PublishPostPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RecommendFeedConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_RecommendFeedConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_RecommendFeedConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_RecommendFeedConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RecommendFeedConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_RecommendFeedEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_RecommendFeedEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_RecommendFeedEdge_node(ctx, field)
+	case "reason":
+		return ec.fieldContext_RecommendFeedEdge_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RecommendFeedEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_RecommendReason(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_RecommendReason_kind(ctx, field)
+	case "post":
+		return ec.fieldContext_RecommendReason_post(ctx, field)
+	case "user":
+		return ec.fieldContext_RecommendReason_user(ctx, field)
+	case "topic":
+		return ec.fieldContext_RecommendReason_topic(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RecommendReason", field.Name)
+}
+
+func (ec *executionContext) childFields_RecordViewsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "recorded":
+		return ec.fieldContext_RecordViewsPayload_recorded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RecordViewsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RedDot(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -1860,6 +1998,20 @@ func (ec *executionContext) field_Mutation_publishPost_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_recordViews_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (model.RecordViewsInput, error) {
+			return ec.unmarshalNRecordViewsInput2feedgateᚋgraphᚋmodelᚐRecordViewsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_unblockUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -2087,6 +2239,36 @@ func (ec *executionContext) field_Query_post_args(ctx context.Context, rawArgs m
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_recommendFeed_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "exclude",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalOID2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["exclude"] = arg2
 	return args, nil
 }
 
@@ -3925,6 +4107,50 @@ func (ec *executionContext) fieldContext_Mutation_markNoticesSeen(_ context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_recordViews(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_recordViews(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RecordViews(ctx, fc.Args["input"].(model.RecordViewsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RecordViewsPayload) graphql.Marshaler {
+			return ec.marshalNRecordViewsPayload2ᚖfeedgateᚋgraphᚋmodelᚐRecordViewsPayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_recordViews(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RecordViewsPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_recordViews_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _MuteUserPayload_user(ctx context.Context, field graphql.CollectedField, obj *model.UserPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5567,6 +5793,50 @@ func (ec *executionContext) fieldContext_Query_nearbyFeed(ctx context.Context, f
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_recommendFeed(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_recommendFeed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().RecommendFeed(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["exclude"].([]string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RecommendFeedConnection) graphql.Marshaler {
+			return ec.marshalNRecommendFeedConnection2ᚖfeedgateᚋgraphᚋmodelᚐRecommendFeedConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_recommendFeed(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RecommendFeedConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_recommendFeed_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_redDot(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -5717,6 +5987,322 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _RecommendFeedConnection_edges(ctx context.Context, field graphql.CollectedField, obj *model.RecommendFeedConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecommendFeedConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []model.RecommendFeedEdge) graphql.Marshaler {
+			return ec.marshalNRecommendFeedEdge2ᚕfeedgateᚋgraphᚋmodelᚐRecommendFeedEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecommendFeedConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RecommendFeedConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RecommendFeedEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RecommendFeedConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *model.RecommendFeedConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecommendFeedConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.Post) graphql.Marshaler {
+			return ec.marshalNPost2ᚕᚖfeedgateᚋgraphᚋmodelᚐPost(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecommendFeedConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RecommendFeedConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Post(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RecommendFeedConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *model.RecommendFeedConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecommendFeedConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2ᚖfeedgateᚋgraphᚋmodelᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecommendFeedConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RecommendFeedConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RecommendFeedEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *model.RecommendFeedEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecommendFeedEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecommendFeedEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RecommendFeedEdge", field, true, false, "String")
+}
+
+func (ec *executionContext) _RecommendFeedEdge_node(ctx context.Context, field graphql.CollectedField, obj *model.RecommendFeedEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecommendFeedEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node()
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Post) graphql.Marshaler {
+			return ec.marshalOPost2ᚖfeedgateᚋgraphᚋmodelᚐPost(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RecommendFeedEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RecommendFeedEdge",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Post(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RecommendFeedEdge_reason(ctx context.Context, field graphql.CollectedField, obj *model.RecommendFeedEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecommendFeedEdge_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.RecommendReason) graphql.Marshaler {
+			return ec.marshalNRecommendReason2ᚖfeedgateᚋgraphᚋmodelᚐRecommendReason(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecommendFeedEdge_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RecommendFeedEdge",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RecommendReason(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RecommendReason_kind(ctx context.Context, field graphql.CollectedField, obj *model.RecommendReason) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecommendReason_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v feed.ReasonKind) graphql.Marshaler {
+			return ec.marshalNRecommendReasonKind2feedgateᚋfeedᚐReasonKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecommendReason_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RecommendReason", field, true, false, "RecommendReasonKind")
+}
+
+func (ec *executionContext) _RecommendReason_post(ctx context.Context, field graphql.CollectedField, obj *model.RecommendReason) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecommendReason_post(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RecommendReason().Post(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Post) graphql.Marshaler {
+			return ec.marshalOPost2ᚖfeedgateᚋgraphᚋmodelᚐPost(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RecommendReason_post(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RecommendReason",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Post(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RecommendReason_user(ctx context.Context, field graphql.CollectedField, obj *model.RecommendReason) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecommendReason_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RecommendReason().User(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.User) graphql.Marshaler {
+			return ec.marshalOUser2ᚖfeedgateᚋgraphᚋmodelᚐUser(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RecommendReason_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RecommendReason",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RecommendReason_topic(ctx context.Context, field graphql.CollectedField, obj *model.RecommendReason) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecommendReason_topic(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Topic(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RecommendReason_topic(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RecommendReason", field, true, false, "String")
+}
+
+func (ec *executionContext) _RecordViewsPayload_recorded(ctx context.Context, field graphql.CollectedField, obj *model.RecordViewsPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RecordViewsPayload_recorded(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Recorded, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RecordViewsPayload_recorded(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RecordViewsPayload", field, false, false, "Int")
 }
 
 func (ec *executionContext) _RedDot_feedCount(ctx context.Context, field graphql.CollectedField, obj *live.State) (ret graphql.Marshaler) {
@@ -8498,6 +9084,48 @@ func UnmarshalPublishPostInput(ctx context.Context, raw any) (model.PublishPostI
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputRecordViewsInput(ctx context.Context, obj any) (model.RecordViewsInput, error) {
+	var it model.RecordViewsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"postIds"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "postIds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("postIds"))
+			data, err := ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PostIds = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRecordViewsInput unmarshals raw into the RecordViewsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRecordViewsInput(ctx context.Context, raw any) (model.RecordViewsInput, error) {
+	var out model.RecordViewsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RecordViewsInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputUnblockUserInput(ctx context.Context, obj any) (model.UserTarget, error) {
 	var it model.UserTarget
 	if obj == nil {
@@ -9541,6 +10169,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "recordViews":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_recordViews(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -10204,6 +10839,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_nearbyFeed(ctx, field)
 				})
+		case "recommendFeed":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_recommendFeed(ctx, field)
+				})
 		case "redDot":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, true,
@@ -10229,6 +10870,175 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			})
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var recommendFeedConnectionImplementors = []string{"RecommendFeedConnection"}
+
+func (ec *executionContext) _RecommendFeedConnection(ctx context.Context, sel ast.SelectionSet, obj *model.RecommendFeedConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, recommendFeedConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RecommendFeedConnection")
+		case "edges":
+			out.Values[i] = ec._RecommendFeedConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._RecommendFeedConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._RecommendFeedConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var recommendFeedEdgeImplementors = []string{"RecommendFeedEdge"}
+
+func (ec *executionContext) _RecommendFeedEdge(ctx context.Context, sel ast.SelectionSet, obj *model.RecommendFeedEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, recommendFeedEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RecommendFeedEdge")
+		case "cursor":
+			out.Values[i] = ec._RecommendFeedEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._RecommendFeedEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._RecommendFeedEdge_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var recommendReasonImplementors = []string{"RecommendReason"}
+
+func (ec *executionContext) _RecommendReason(ctx context.Context, sel ast.SelectionSet, obj *model.RecommendReason) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, recommendReasonImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RecommendReason")
+		case "kind":
+			out.Values[i] = ec._RecommendReason_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "post":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RecommendReason_post(ctx, field, obj)
+				})
+		case "user":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RecommendReason_user(ctx, field, obj)
+				})
+		case "topic":
+			out.Values[i] = ec._RecommendReason_topic(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var recordViewsPayloadImplementors = []string{"RecordViewsPayload"}
+
+func (ec *executionContext) _RecordViewsPayload(ctx context.Context, sel ast.SelectionSet, obj *model.RecordViewsPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, recordViewsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RecordViewsPayload")
+		case "recorded":
+			out.Values[i] = ec._RecordViewsPayload_recorded(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -11623,6 +12433,87 @@ func (ec *executionContext) marshalNPublishPostPayload2ᚖfeedgateᚋgraphᚋmod
 	return ec._PublishPostPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNRecommendFeedConnection2ᚖfeedgateᚋgraphᚋmodelᚐRecommendFeedConnection(ctx context.Context, sel ast.SelectionSet, v *model.RecommendFeedConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RecommendFeedConnection!")
+		return graphql.Null
+	}
+	return ec._RecommendFeedConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRecommendFeedEdge2feedgateᚋgraphᚋmodelᚐRecommendFeedEdge(ctx context.Context, sel ast.SelectionSet, v model.RecommendFeedEdge) graphql.Marshaler {
+	return ec._RecommendFeedEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRecommendFeedEdge2ᚕfeedgateᚋgraphᚋmodelᚐRecommendFeedEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []model.RecommendFeedEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRecommendFeedEdge2feedgateᚋgraphᚋmodelᚐRecommendFeedEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRecommendReason2ᚖfeedgateᚋgraphᚋmodelᚐRecommendReason(ctx context.Context, sel ast.SelectionSet, v *model.RecommendReason) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RecommendReason!")
+		return graphql.Null
+	}
+	return ec._RecommendReason(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNRecommendReasonKind2feedgateᚋfeedᚐReasonKind(ctx context.Context, v any) (feed.ReasonKind, error) {
+	tmp, err := graphql.UnmarshalString(v)
+	res := unmarshalNRecommendReasonKind2feedgateᚋfeedᚐReasonKind[tmp]
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRecommendReasonKind2feedgateᚋfeedᚐReasonKind(ctx context.Context, sel ast.SelectionSet, v feed.ReasonKind) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalString(marshalNRecommendReasonKind2feedgateᚋfeedᚐReasonKind[v])
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "RecommendReasonKind!")
+	}
+	return res
+}
+
+var (
+	unmarshalNRecommendReasonKind2feedgateᚋfeedᚐReasonKind = map[string]feed.ReasonKind{
+		"LIKED_SIMILAR":  feed.ReasonLikedSimilar,
+		"TOPIC":          feed.ReasonTopic,
+		"FOLLOWEE_LIKED": feed.ReasonFolloweeLiked,
+		"TRENDING":       feed.ReasonTrending,
+		"FRESH":          feed.ReasonFresh,
+	}
+	marshalNRecommendReasonKind2feedgateᚋfeedᚐReasonKind = map[feed.ReasonKind]string{
+		feed.ReasonLikedSimilar:  "LIKED_SIMILAR",
+		feed.ReasonTopic:         "TOPIC",
+		feed.ReasonFolloweeLiked: "FOLLOWEE_LIKED",
+		feed.ReasonTrending:      "TRENDING",
+		feed.ReasonFresh:         "FRESH",
+	}
+)
+
+func (ec *executionContext) unmarshalNRecordViewsInput2feedgateᚋgraphᚋmodelᚐRecordViewsInput(ctx context.Context, v any) (model.RecordViewsInput, error) {
+	res, err := ec.unmarshalInputRecordViewsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRecordViewsPayload2ᚖfeedgateᚋgraphᚋmodelᚐRecordViewsPayload(ctx context.Context, sel ast.SelectionSet, v *model.RecordViewsPayload) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RecordViewsPayload!")
+		return graphql.Null
+	}
+	return ec._RecordViewsPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNRedDot2ᚖfeedgateᚋfeedᚋliveᚐState(ctx context.Context, sel ast.SelectionSet, v *live.State) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "RedDot!")
@@ -11982,6 +12873,41 @@ func (ec *executionContext) marshalODelivery2ᚖfeedgateᚋfeedᚐDelivery(ctx c
 		return graphql.Null
 	}
 	return ec._Delivery(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOID2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]string, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNID2string(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOID2ᚕstringᚄ(ctx context.Context, sel ast.SelectionSet, v []string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNID2string(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOID2ᚖfeedgateᚋfeedᚐNodeID(ctx context.Context, v any) (*feed.NodeID, error) {

@@ -44,6 +44,9 @@ func (r *Root) RedDot() graph.RedDotResolver { return redDot{r} }
 // Notice resolves those fields of Notice that load something by themselves.
 func (r *Root) Notice() graph.NoticeResolver { return notice{r} }
 
+// RecommendReason resolves those fields of RecommendReason that load something by themselves.
+func (r *Root) RecommendReason() graph.RecommendReasonResolver { return recommendReason{r} }
+
 // User resolves those fields of User that load something by themselves.
 func (r *Root) User() graph.UserResolver { return user{r} }
 

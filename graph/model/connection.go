@@ -13,10 +13,18 @@ type Page struct {
 	HasNext    bool
 	End        feed.Position // the last position examined
 	HasEnd     bool
+	// Session is that of recommendFeed, "" for all other lists. The At of its
+	// positions is a place in the session.
+	Session feed.Token
 }
 
 // Cursor gives the cursor of a position.
-func (p *Page) Cursor(at feed.Position) string { return feed.EncodeCursor(p.Kind, at, p.ServerTime) }
+func (p *Page) Cursor(at feed.Position) string {
+	if p.Session != "" {
+		return feed.EncodeSessionMark(feed.SessionMark{Session: p.Session, Offset: int(at.At)})
+	}
+	return feed.EncodeCursor(p.Kind, at, p.ServerTime)
+}
 
 // info gives the page info; first is the position of the first edge, if any.
 func (p *Page) info(first *feed.Position) *PageInfo {

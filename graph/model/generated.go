@@ -97,6 +97,12 @@ type PublishPostInput struct {
 type Query struct {
 }
 
+// Which posts the reader has viewed.
+type RecordViewsInput struct {
+	// At most 100 posts. Posts that there are no more are passed over.
+	PostIds []string `json:"postIds"`
+}
+
 // Being told. All subscriptions need a reader, and are served over WebSocket and as Server-Sent Events.
 type Subscription struct {
 }

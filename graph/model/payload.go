@@ -29,6 +29,9 @@ type DeletePostPayload struct{ DeletedPostID *feed.NodeID }
 // DeleteCommentPayload is what deleteComment gives back.
 type DeleteCommentPayload struct{ DeletedCommentID *feed.NodeID }
 
+// RecordViewsPayload is what recordViews gives back.
+type RecordViewsPayload struct{ Recorded int64 }
+
 // RedDotPayload is what a mutation of a mark gives back.
 type RedDotPayload struct{ Dot RedDot }
 

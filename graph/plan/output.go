@@ -141,6 +141,52 @@ func (o *output) distance(c *model.NearbyFeedConnection, e *model.PostEdge) {
 	}
 }
 
+func (o *output) recommendFeed(s *Selection, c *model.RecommendFeedConnection) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		o.begin(i, f)
+		if f.op == opEdges {
+			o.list(len(c.Posts), func(i int) { o.recommendEdge(f.sub, c, i) })
+			continue
+		}
+		o.postsField(s, f, c.PostConnection)
+	}
+	o.end(s)
+}
+
+func (o *output) recommendEdge(s *Selection, c *model.RecommendFeedConnection, at int) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		o.begin(i, f)
+		if f.op == opReason {
+			o.reason(f.sub, c.Reasons[at])
+			continue
+		}
+		o.postEdgeField(s, f, &c.Page, &c.Posts[at])
+	}
+	o.end(s)
+}
+
+func (o *output) reason(s *Selection, why feed.Reason) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		o.begin(i, f)
+		switch {
+		case f.op == opTypename:
+			o.str(s.Type.name())
+		case f.op == opReasonKind:
+			o.str(string(why.Kind))
+		case f.op == opTopic && why.Topic == "":
+			o.null()
+		case f.op == opTopic:
+			o.str(why.Topic)
+		default:
+			o.leave()
+		}
+	}
+	o.end(s)
+}
+
 func (o *output) postsField(s *Selection, f *field, c *model.PostConnection) {
 	switch f.op {
 	case opTypename:

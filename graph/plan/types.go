@@ -12,6 +12,9 @@ const (
 	FollowFeedEdge
 	NearbyFeedConnection
 	NearbyFeedEdge
+	RecommendFeedConnection
+	RecommendFeedEdge
+	RecommendReason
 	PostConnection
 	PostEdge
 	Post
@@ -90,6 +93,9 @@ const (
 	opNoticeCount
 	opChangedAt
 	opDistanceMeters
+	opReason
+	opReasonKind
+	opTopic
 )
 
 // definition is what is known of a field of the schema.
@@ -122,6 +128,12 @@ func (t Type) name() string {
 		return "NearbyFeedConnection"
 	case NearbyFeedEdge:
 		return "NearbyFeedEdge"
+	case RecommendFeedConnection:
+		return "RecommendFeedConnection"
+	case RecommendFeedEdge:
+		return "RecommendFeedEdge"
+	case RecommendReason:
+		return "RecommendReason"
 	case PostConnection:
 		return "PostConnection"
 	case PostEdge:
@@ -165,6 +177,12 @@ func (t Type) field(name string) definition {
 		return followFeedField(name)
 	case NearbyFeedConnection:
 		return connection(name, NearbyFeedEdge, Post)
+	case RecommendFeedConnection:
+		return connection(name, RecommendFeedEdge, Post)
+	case RecommendFeedEdge:
+		return recommendEdge(name)
+	case RecommendReason:
+		return reasonField(name)
 	case PostConnection:
 		return connection(name, PostEdge, Post)
 	case UserConnection:
@@ -245,6 +263,25 @@ func edge(name string, node Type) definition {
 		return definition{op: opCursor}
 	case "node":
 		return definition{op: opNode, sub: node}
+	default:
+		return definition{}
+	}
+}
+
+func recommendEdge(name string) definition {
+	if name == "reason" {
+		return definition{op: opReason, sub: RecommendReason}
+	}
+	return edge(name, Post)
+}
+
+// reasonField: the post and the user that a reason names load by themselves.
+func reasonField(name string) definition {
+	switch name {
+	case "kind":
+		return definition{op: opReasonKind}
+	case "topic":
+		return definition{op: opTopic}
 	default:
 		return definition{}
 	}

@@ -62,6 +62,10 @@ func typeOf(res any) Type {
 		if o != nil {
 			return NearbyFeedConnection
 		}
+	case *model.RecommendFeedConnection:
+		if o != nil {
+			return RecommendFeedConnection
+		}
 	case *model.PostConnection:
 		if o != nil {
 			return PostConnection
@@ -98,6 +102,8 @@ func (w *Writer) write(ctx context.Context, s *Selection, res any) graphql.Marsh
 		out.followFeed(s, o)
 	case *model.NearbyFeedConnection:
 		out.nearbyFeed(s, o)
+	case *model.RecommendFeedConnection:
+		out.recommendFeed(s, o)
 	case *model.PostConnection:
 		out.posts(s, o)
 	case *model.CommentConnection:
