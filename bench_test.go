@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"testing"
@@ -51,5 +52,45 @@ func TestBenchMeasuresEveryPartAndRoundTripsStayWithinTheirBounds(t *testing.T) 
 	defer client.Close()
 	if left, err := client.DBSize(t.Context()).Result(); err != nil || left != 0 {
 		t.Errorf("the bench left %d keys behind, %v", left, err)
+	}
+}
+
+// However many of an author's followers are connected, a publish takes the
+// same commands.
+func TestBenchMeasuresRedDotsAndAPublishTakesTheSameCommandsForAnyNumberOfReaders(t *testing.T) {
+	t.Parallel()
+	redis := redisserver.Start(t)
+	cmd := exec.Command(build(t), "bench", "-only", "live", "-json", "-redis-url", redis.URL(), "-rounds", "1",
+		"-live-sockets", "40", "-live-offline", "2500", "-live-publishes", "4", "-live-quiet", "1s")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report bench.Report
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	live := report.Live
+	if live == nil || len(live.Near) != 1 || len(live.Far) != 1 || live.Near[0].Last <= 0 || live.RatioLast <= 0 || len(live.Commands) != 3 {
+		t.Fatalf("a figure is missing: %s", out)
+	}
+	if live.Each.Goroutines < 1 || live.Each.Goroutines > 4 {
+		t.Errorf("a socket has %.2f goroutines, want at most 4", live.Each.Goroutines)
+	}
+	one := live.Commands[0]
+	if one.Record < 2 || one.ByRedis["xadd"] != 2 {
+		t.Errorf("a publish is not counted: %+v", one)
+	}
+	for _, many := range live.Commands[1:] {
+		if !maps.Equal(many.ByRecord, one.ByRecord) {
+			t.Errorf("with %d readers a publish takes %v of the record, with one %v", many.Online, many.ByRecord, one.ByRecord)
+		}
+		for _, name := range []string{"zadd", "xadd", "evalsha", "mget"} { // that nothing in the background uses
+			if many.ByRedis[name] != one.ByRedis[name] {
+				t.Errorf("with %d readers a publish takes %v of Redis, with one %v", many.Online, many.ByRedis, one.ByRedis)
+				break
+			}
+		}
 	}
 }

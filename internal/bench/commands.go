@@ -88,8 +88,9 @@ func (b *bench) counts(ctx context.Context, addr string) (counts, error) {
 		return c, err
 	}
 	for name, n := range s {
-		if rest, ok := strings.CutPrefix(name, metricRecord); ok {
-			c.record[strings.TrimSuffix(rest, `"}`)] = n
+		rest, ok := strings.CutPrefix(name, metricRecord)
+		if command := strings.TrimSuffix(rest, `"}`); ok && !background(command) {
+			c.record[command] = n
 		}
 	}
 	return c, nil
@@ -101,14 +102,14 @@ const beat = "info"
 
 // commands counts what a publish takes, less what goes on in the background.
 func (b *bench) commands(ctx context.Context, c *talker, addr string, n int) (Commands, error) {
-	if err := wait(ctx, settled); err != nil {
+	if err := wait(ctx, b.Quiet/2); err != nil {
 		return Commands{}, err
 	}
 	start, err := b.counts(ctx, addr)
 	if err != nil {
 		return Commands{}, err
 	}
-	if err := wait(ctx, idleFor); err != nil {
+	if err := wait(ctx, b.Quiet); err != nil {
 		return Commands{}, err
 	}
 	before, err := b.counts(ctx, addr)
@@ -119,7 +120,7 @@ func (b *bench) commands(ctx context.Context, c *talker, addr string, n int) (Co
 	if _, err := c.ask(ctx, order{Author: nearAuthor, Publish: b.Publishes, Text: text, Pace: pace.Milliseconds()}); err != nil {
 		return Commands{}, err
 	}
-	if err := wait(ctx, settled); err != nil {
+	if err := wait(ctx, b.Quiet/2); err != nil {
 		return Commands{}, err
 	}
 	after, err := b.counts(ctx, addr)
@@ -132,9 +133,6 @@ func (b *bench) commands(ctx context.Context, c *talker, addr string, n int) (Co
 		busy[name] -= n * share
 	}
 	asked := after.record.since(before.record)
-	for name := range before.record.since(start.record) {
-		delete(asked, name) // the background's
-	}
 	each := func(t tally) tally {
 		for name := range t {
 			t[name] = math.Round(t[name]/float64(b.Publishes)*100) / 100

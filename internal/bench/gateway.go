@@ -54,12 +54,19 @@ type tap struct {
 
 func (t *tap) taps() Taps {
 	return Taps{Redis: t, Record: func(command string) {
-		switch command {
-		case "Generation", "RaiseGeneration", "Heartbeats", "SaveHeartbeats", "LeaseProcess", "RenewProcess", "ReleaseProcess":
-			return // the background's
+		if !background(command) {
+			t.record.Add(1)
 		}
-		t.record.Add(1)
 	}}
+}
+
+// background tells the commands to the record that no request asks for.
+func background(command string) bool {
+	switch command {
+	case "Generation", "RaiseGeneration", "Heartbeats", "SaveHeartbeats", "LeaseProcess", "RenewProcess", "ReleaseProcess":
+		return true
+	}
+	return false
 }
 
 // watched gives a context whose Redis round trips go to the trace.

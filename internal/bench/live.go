@@ -22,8 +22,6 @@ const (
 	absentAtOnce   = 100_000
 	waves          = "the wave of round"
 	pace           = 500 * time.Millisecond // between two posts while commands are counted
-	settled        = 4 * time.Second        // for background work to be done
-	idleFor        = 10 * time.Second       // over which the background's own commands are looked at
 )
 
 // people writes the authors, those who are connected and those who are not there.
@@ -133,7 +131,7 @@ func (b *bench) measureWaves(ctx context.Context) error {
 			if round > 0 {
 				*side.waves = append(*side.waves, got.Waves[0])
 			}
-			if err := wait(ctx, settled); err != nil {
+			if err := wait(ctx, b.Quiet/2); err != nil {
 				return err
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"feedgate/feed"
 )
@@ -93,16 +92,16 @@ func (u Usage) each(before Usage, n int) Usage {
 }
 
 const (
-	collections = 3       // that must have ended before memory is looked at: pools let go within two
+	collections = 4       // that must end while memory is looked at: pools let go within two
 	nudges      = 400_000 // requests to bring them about, at most
-	quietFor    = 10      // looks, of which the least counts
-	lookEvery   = time.Second
+	nudgesALook = 250     // little garbage, so that a look soon after a collection sees next to none
 	nudgers     = 4
-	nudgesALook = 2000
+	quietLooks  = 10 // when nothing happens
 )
 
 // usage is what the server at addr holds when nothing happens: the least of
-// several looks. Queries bring collections of garbage about before.
+// many looks. Queries bring collections of garbage about, which cannot be asked
+// for from outside.
 func (b *bench) usage(ctx context.Context, addr string, reader feed.ID) (Usage, error) {
 	s, err := look(ctx, addr)
 	if err != nil {
@@ -114,6 +113,7 @@ func (b *bench) usage(ctx context.Context, addr string, reader feed.ID) (Usage, 
 	}
 	t := newTarget("http://"+addr+"/graphql", nudgers)
 	bufs := make([]bytes.Buffer, nudgers)
+	least := s.usage()
 	for first, sent := s[metricCollected], 0; s[metricCollected] < first+collections; sent += nudgesALook {
 		if sent >= nudges {
 			return Usage{}, errors.New("the server collects no garbage")
@@ -126,11 +126,11 @@ func (b *bench) usage(ctx context.Context, addr string, reader feed.ID) (Usage, 
 		if s, err = look(ctx, addr); err != nil {
 			return Usage{}, err
 		}
+		least = least.least(s.usage())
 	}
 	t.client.CloseIdleConnections()
-	least := s.usage()
-	for range quietFor {
-		if err := wait(ctx, lookEvery); err != nil {
+	for range quietLooks {
+		if err := wait(ctx, b.Quiet/quietLooks); err != nil {
 			return Usage{}, err
 		}
 		if s, err = look(ctx, addr); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The parts of a bench.
@@ -33,6 +34,7 @@ type Bench struct {
 	Offline   int
 	Active    bool
 	Publishes int
+	Quiet     time.Duration
 	JSON      bool
 	Target    string
 	As        string
@@ -63,6 +65,8 @@ func ParseBench(args []string, getenv func(string) string) (*Bench, error) {
 	Number(s, &c.Offline, "live-offline", 1_000_000, 1, 10_000_000, "Followers of one of the authors of live who are not there.")
 	s.Bool(&c.Active, "live-active", false, "Those who are not there have read lately, so that posts are written into their inboxes.")
 	Number(s, &c.Publishes, "live-publishes", 20, 2, 1000, "Posts over which commands a publish are counted, for each number of sockets.")
+	s.Duration(&c.Quiet, "live-quiet", 10*time.Second, time.Second, 5*time.Minute,
+		"How long live looks at a server that has nothing to do; half of it, live waits for what is left to the background.")
 	s.Group("The own server and its data")
 	s.String(&c.RedisURL, "redis-url", "URL", "", "A Redis to use; its keys of other feedgates are not touched, but it should be empty. "+
 		"Without it, a redis-server is started and stopped.", checkURL("redis", "rediss", "unix"))
