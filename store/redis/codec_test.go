@@ -13,6 +13,7 @@ import (
 
 	"feedgate/fanout"
 	"feedgate/feed"
+	"feedgate/feed/geo"
 )
 
 // drawn generates values of all kinds; ids and what the key says is left out.
@@ -69,6 +70,14 @@ func drawUser(rt *rapid.T) feed.User {
 	}
 }
 
+func drawEngaged(rt *rapid.T) []feed.Engagement {
+	return drawSlice(rt, 20, func(rt *rapid.T) feed.Engagement {
+		return feed.Engagement{
+			Post: drawID(rt), At: rapid.Int64().Draw(rt, "at"), Kind: feed.EngagementKind(rapid.Uint8().Draw(rt, "kind")),
+		}
+	})
+}
+
 // there and back again.
 func roundTrip[T feed.Detail](rt *rapid.T, want T, withID func(v *T, id feed.ID)) {
 	gen, id := rapid.Int64Range(1, math.MaxInt64).Draw(rt, "generation"), drawID(rt)
@@ -109,6 +118,8 @@ func TestDetailsComeBackAsTheyWere(t *testing.T) {
 				v.First[i].Post = id
 			}
 		})
+		roundTrip(rt, feed.Tastes{Engaged: drawEngaged(rt)}, func(v *feed.Tastes, id feed.ID) { v.User = id })
+		roundTrip(rt, feed.Views{Posts: drawSlice(rt, 40, drawID)}, func(*feed.Views, feed.ID) {})
 		roundTrip(rt, feed.UserCounts{Followers: rapid.Int64().Draw(rt, "n"), Posts: 3}, func(*feed.UserCounts, feed.ID) {})
 	})
 }
@@ -196,10 +207,15 @@ func seeds() []string {
 	}
 	stats := feed.Stats{Likes: 4, First: []feed.Comment{{ID: 1, Text: "c"}}}
 	user := feed.User{Handle: "ada", Name: "Ada"}
+	tastes := feed.Tastes{Engaged: []feed.Engagement{{Post: 5, At: 9, Kind: feed.EngagedRepost}, {Post: 1 << 62, At: 8, Kind: 1}}}
+	views := feed.Views{Posts: []feed.ID{3, 1 << 62, 7}}
+	place := feed.CellEntry{Entry: feed.Entry{At: 1, ID: 3}, Point: geo.Point{Latitude: 47.1, Longitude: -8.5}}
 	rel := feed.Relations{Following: feed.IDSet{1, 2, 1 << 62}, Mutes: feed.IDSet{7}}
 	task := fanout.Task{Post: 7, At: 8, Author: 9, Op: 1, Readers: []feed.ID{1, 2, 3}}
 	return []string{
 		string(appendDetail(nil, 1, &post)), string(appendDetail(nil, 1, &stats)), string(appendDetail(nil, 1, &user)),
+		string(appendDetail(nil, 1, &tastes)), string(appendDetail(nil, 1, &views)), string(appendEngaged(nil, tastes.Engaged)),
+		cellMember(&place), "f|5|1|x", learningText(&feed.Learning{Serving: 1, Mark: 2}),
 		string(appendTombstone(nil, 1)), string(relationsText(1, "g", &rel)), string(taskText(&task)),
 		string(appendAck(nil, &fanout.Ack{Number: 3, Last: 4, Count: 5, Dead: true})),
 		"", "T", "\x08", "\x08\x01\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x08\x01\x32\x05\x0a\x7f",
@@ -217,6 +233,26 @@ func FuzzDecode(f *testing.F) {
 		again[feed.Stats](t, s)
 		again[feed.User](t, s)
 		again[feed.UserCounts](t, s)
+		again[feed.Tastes](t, s)
+		again[feed.Views](t, s)
+		learned := reader{s: s}
+		if engaged := learned.engaged(); !learned.bad {
+			back := reader{s: string(appendEngaged(nil, engaged))}
+			if got := back.engaged(); !slices.Equal(got, engaged) {
+				t.Errorf("engagements again: got %+v, want %+v", got, engaged)
+			}
+		}
+		if id, point, ok := parseCellMember(s); ok {
+			if got := cellMember(&feed.CellEntry{Entry: feed.Entry{ID: id}, Point: point}); got != s {
+				t.Errorf("cell member again: got %q, want %q", got, s)
+			}
+		}
+		if l, ok := parseLearning(s); ok {
+			if got, ok := parseLearning(learningText(&l)); !ok || got != l {
+				t.Errorf("learning again: got %+v, want %+v", got, l)
+			}
+		}
+		parseCellFloor(s, 1)
 		if rel, ok := decodeRelations(s, "g", 1); ok {
 			for _, set := range []feed.IDSet{rel.Following, rel.Blocks, rel.BlockedBy, rel.Mutes} {
 				if !slices.IsSorted(set) || (len(set) > 0 && set[0] <= 0) {

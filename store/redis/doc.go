@@ -13,6 +13,15 @@
 //	           in inboxver:{uid} or outboxver:{uid} (and for inboxes the epoch
 //	           of the reader's active shard)
 //	marks      a sentinel in each shard that carries the generation
+//	cells      the generation, in the floor member
+//
+// Boards, the state of learning, learned sets, notes of unlearned users and
+// sessions carry none: they are statistics, and bear being late or lost.
+//
+// A cell has no version, since nothing but additions must be kept up: they go to
+// every cell that exists, so who fills one first puts a mark into it. What is
+// added from then on is in the cell, and the mark is lost with it, or with
+// entries that are cut.
 //
 // Versions, leases and holds are random and never used again, so that a key
 // which was lost and made anew proves nothing about what was stored before:
@@ -29,8 +38,8 @@
 // is a new one, and what was stored under the old one is never believed again.
 // So versions may expire and be evicted like a cache, which bounds them; they
 // live longer than a list that nobody renews. Active and in-flight marks,
-// streams and heartbeats have no expiry: their loss costs all readers a look
-// at the record.
+// streams, heartbeats, the state of learning and the notes of unlearned users have
+// no expiry: the loss of marks costs all readers a look at the record.
 //
 // # Round trips
 //

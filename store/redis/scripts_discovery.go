@@ -4,6 +4,8 @@ package redis
 
 // cellLua is the start of the scripts about cells; see cells.go for the
 // members. A floor's nonce makes each floor different from all before it.
+//
+//nolint:dupword // that is how Lua ends nested blocks
 const cellLua = `
 local function floor(key)
   local raw = redis.call('ZREVRANGE', key, 0, 0)[1]
@@ -48,8 +50,6 @@ return 1
 //	ARGV    1 mark  2 floor  3 generation  4 nonce  5 TTL in ms
 //	        6... score, member
 //	answer  1 merged, 0 not
-//
-//nolint:dupword // that is how Lua ends nested blocks
 const mergeCellLua = `
 local key = KEYS[1]
 if redis.call('ZREM', key, ARGV[1]) == 0 then return 0 end
@@ -121,8 +121,6 @@ return added
 //	KEYS    boards
 //	ARGV    1 TTL in ms  2... for each: keep, slack, lowest score or ''
 //	answer  1
-//
-//nolint:dupword // that is how Lua ends nested blocks
 const endBoardsLua = `
 for i, key in ipairs(KEYS) do
   local keep, slack, least = tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i]), ARGV[3 * i + 1]

@@ -133,8 +133,12 @@ func boardTakeOff(s *hotSuite) {
 func boardsApart(s *hotSuite) {
 	id := s.ids.Next()
 	boards := []feed.Board{
-		{Kind: feed.BoardSimilar, Epoch: 4, Post: id}, {Kind: feed.BoardSimilar, Epoch: 5, Post: id}, {Kind: feed.BoardSimilar, Epoch: 4, Post: id + 1},
-		{Kind: feed.BoardTrending, Epoch: 4}, {Kind: feed.BoardTrending, Epoch: 5}, {Kind: feed.BoardFresh},
+		{Kind: feed.BoardSimilar, Epoch: 4, Post: id},
+		{Kind: feed.BoardSimilar, Epoch: 5, Post: id},
+		{Kind: feed.BoardSimilar, Epoch: 4, Post: id + 1},
+		{Kind: feed.BoardTrending, Epoch: 4},
+		{Kind: feed.BoardTrending, Epoch: 5},
+		{Kind: feed.BoardFresh},
 	}
 	for _, topic := range []string{
 		"", "a", "A", "{a}", "}", "{", "{}", "a:{b}", "Ä", "A\u0308", " ", "\x00", "\r\n", "日本語", "🏳️‍🌈", id.String(), "4:{a}", "\xff",

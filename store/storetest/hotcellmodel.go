@@ -1,8 +1,8 @@
 package storetest
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"pgregory.net/rapid"
 
@@ -93,7 +93,7 @@ func cellModel(s *hotSuite) {
 			return placed(100+id/4, feed.ID(id)) // four ids a millisecond, the same time for an id always
 		})
 		token := rapid.Custom(func(rt *rapid.T) feed.Token {
-			return feed.Token(fmt.Sprint(rapid.IntRange(1, 3).Draw(rt, "token")))
+			return feed.Token(strconv.Itoa(rapid.IntRange(1, 3).Draw(rt, "token")))
 		})
 		rt.Repeat(map[string]func(*rapid.T){
 			"": func(rt *rapid.T) { s.compareCell(rt, c, m) },

@@ -32,7 +32,10 @@ func learningState(s *hotSuite) {
 		s.do(op)
 		return op
 	}
-	for _, want := range []feed.Learning{{}, {Serving: 3, Building: 4, Mark: 1<<63 - 1}, {Serving: math.MaxInt64}, {Building: 1}} {
+	for _, want := range []feed.Learning{
+		{}, {Serving: 3, Building: 4, Mark: 1<<63 - 1, ServingUnder: 1, BuildingUnder: 2},
+		{Serving: math.MaxInt64, BuildingUnder: math.MaxInt64}, {Building: 1, ServingUnder: 5},
+	} {
 		s.back.Flush(s.t)
 		if got := read(); got.Found || got.Learning != (feed.Learning{}) {
 			s.t.Errorf("lost: got %+v, want nothing", got)
@@ -265,7 +268,7 @@ func discoveryBounds(s *hotSuite) {
 	user := s.ids.Next()
 	var views feed.Views
 	for i := range feed.MaxViews {
-		views.Posts = append(views.Posts, feed.ID(uint64(i+1)*0x9e3779b97f4a7c15>>(1+i%60)))
+		views.Posts = append(views.Posts, feed.ID(math.MaxInt64/(i+1))>>(i%50)+feed.ID(i))
 	}
 	tastes := feed.Tastes{User: user}
 	for i := range feed.MaxTastes {
