@@ -56,7 +56,7 @@ func usualLists() feed.Settings {
 // smallLists make every boundary come up with few posts.
 func smallLists() feed.Settings {
 	set := usualLists()
-	set.InboxLength, set.InboxSlack, set.OutboxLength = 8, 2, 3
+	set.InboxLength, set.InboxSlack, set.OutboxLength, set.NearbyCellLength = 8, 2, 3, 6
 	return set
 }
 
@@ -156,13 +156,17 @@ func (w *world) counter(e feed.Event) *atomic.Int64 {
 	return c.(*atomic.Int64)
 }
 
-func (w *world) startWorkers() {
+func (w *world) startWorkers() { w.startWorkersOn(w.hot) }
+
+// startWorkersOn starts workers whose other business goes over a hot store of its own.
+func (w *world) startWorkersOn(hot feed.Hot) {
 	w.stopWorkers()
 	workers := fanout.New(fanout.Config{
-		Record: w.record, Bells: w.hot, Tasks: w.hot, Inboxes: w.hot, Marks: w.hot, Readers: w.hot, Hot: w.hot,
+		Record: w.record, Bells: w.hot, Tasks: w.hot, Inboxes: w.hot, Marks: w.hot, Readers: w.hot, Hot: hot,
 		Clock: wallClock{}, Log: slog.New(slog.DiscardHandler),
 		Settings: fanout.Settings{
 			InboxLength: w.set.InboxLength, InboxSlack: w.set.InboxSlack, ActiveWindow: w.set.ActiveWindow,
+			NearbyCellLength: w.set.NearbyCellLength, NearbyCellAge: w.set.NearbyCellAge,
 			Poll: 20 * time.Millisecond, SweepEvery: 20 * time.Millisecond, RetireAfter: w.set.MarkGrace,
 			Lease: 2 * time.Second, SaveEvery: 50 * time.Millisecond,
 		},

@@ -25,8 +25,9 @@ const (
 	// cellHead is the least that is read of a cell at first; four times the page
 	// is usually enough for what is near among what touches the cell.
 	cellHead = 100
-	// recordHead is the least that is read of the record at a time.
-	recordHead = 800
+	// recordFactor is how many posts of the record are looked at for one that is
+	// wanted: the cells that a disc touches hold more than the disc.
+	recordFactor = 8
 	// fillReads is how often the record is read at most to fill one cell, each
 	// time for twice as many posts as a cell keeps: around a cell there are more
 	// posts than touch it.
@@ -200,7 +201,7 @@ func (l *nearbyList) fromRecord(ctx context.Context, limit int) error {
 		l.pos = underFloor(l.pos, l.floor)
 		l.hot = false
 	}
-	limit = max(8*limit, recordHead)
+	limit *= recordFactor
 	entries, err := l.sc.s.entriesInCells(ctx, geo.Touched(l.near), l.pos, limit)
 	if err != nil {
 		return err
