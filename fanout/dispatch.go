@@ -156,6 +156,9 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 	}
+	if r.hungry() {
+		return false, nil // executors need not wait for the first acks
+	}
 	acks, err := r.w.Tasks.Acks(ctx, r.duty.Post, r.duty.Op, r.fold.next, r.w.Outstanding)
 	if err != nil {
 		return false, err
@@ -234,13 +237,10 @@ func (r *run) fill(ctx context.Context) error {
 func (r *run) cutMore(ctx context.Context) error {
 	limit := r.w.TaskSize + 1 // enough to see whether one task will do
 	if r.cut > 0 {
-		room := int64(r.w.Outstanding) - (r.cut - r.fold.acked())
-		if r.end || room < min(int64(r.w.CutBatch), int64(r.w.Outstanding)) {
+		if !r.hungry() {
 			return nil
 		}
-		limit = int(min(room, int64(r.w.CutBatch))) * r.w.TaskSize
-	} else if r.end {
-		return nil
+		limit = int(min(r.room(), int64(r.w.CutBatch))) * r.w.TaskSize
 	}
 	ids, err := r.w.Record.Followers(ctx, r.duty.Author, r.cursor, limit)
 	if err != nil {
@@ -257,6 +257,15 @@ func (r *run) cutMore(ctx context.Context) error {
 		r.append(nil) // nobody follows from here on: the author alone gets the post
 	}
 	return nil
+}
+
+// room is how many more tasks may be outstanding.
+func (r *run) room() int64 { return int64(r.w.Outstanding) - (r.cut - r.fold.acked()) }
+
+// hungry reports whether the next tasks are to be cut: some are left, and there
+// is room for as many as one read of the record gives.
+func (r *run) hungry() bool {
+	return !r.end && r.room() >= min(int64(r.w.CutBatch), int64(r.w.Outstanding))
 }
 
 // append cuts one task.

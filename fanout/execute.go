@@ -34,9 +34,9 @@ func (w *Workers) execute(ctx context.Context, l *lane) {
 // handed out again by the queue. When ctx ends, what is in hand is finished as
 // long as nothing fails.
 func (w *Workers) handle(ctx context.Context, l *lane, claimed []Claimed) error {
-	var failed error
+	active, failed := w.activeOf(ctx, claimed)
 	done := make([]Claimed, 0, len(claimed))
-	for _, c := range claimed {
+	for i, c := range claimed {
 		if ctx.Err() != nil && failed != nil {
 			break
 		}
@@ -47,7 +47,16 @@ func (w *Workers) handle(ctx context.Context, l *lane, claimed []Claimed) error 
 			failed = errors.Join(failed, w.bury(ctx, l, c))
 			continue
 		}
-		if err := w.push(ctx, c.Task, pieceOf(c.Tries)); err != nil {
+		var err error
+		switch {
+		case c.Tries > 1:
+			err = w.push(ctx, c.Task, pieceOf(c.Tries))
+		case active == nil:
+			continue
+		default:
+			err = w.pushTo(ctx, c.Task, active[i])
+		}
+		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
 		}
@@ -86,30 +95,77 @@ func pieceOf(tries int64) int {
 	return max((TaskSize+1)>>(2*min(max(tries-1, 0), 4)), 50)
 }
 
-// push puts the post of a task into the inboxes of its active readers; the
-// author gets it with the first task. It may be repeated at will: an inbox
-// holds a post once. It is not cut short when ctx ends, but each piece has a
-// time limit of its own.
-func (w *Workers) push(ctx context.Context, t Task, piece int) error {
-	readers := t.Readers
-	if t.Number == 0 {
-		readers = append(make([]feed.ID, 0, len(readers)+1), readers...)
-		readers = append(readers, t.Author)
+// activeOf asks once for the active readers of all tasks that are tried for the
+// first time, and gives them by task; nil when it failed.
+func (w *Workers) activeOf(ctx context.Context, claimed []Claimed) ([][]feed.ID, error) {
+	var all []feed.ID
+	for i := range claimed {
+		if claimed[i].Tries <= 1 {
+			all = append(all, addressees(&claimed[i].Task)...)
+		}
 	}
-	for part := range slices.Chunk(readers, piece) {
-		if err := w.pushPiece(ctx, feed.Entry{At: t.At, ID: t.Post}, part); err != nil {
+	lists := make([][]feed.ID, len(claimed))
+	if len(all) == 0 {
+		return lists, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Deliver)
+	defer cancel()
+	active, err := w.Inboxes.Active(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	for i := range claimed {
+		if claimed[i].Tries > 1 {
+			continue
+		}
+		n := 0
+		for _, reader := range addressees(&claimed[i].Task) {
+			if n < len(active) && active[n] == reader {
+				n++
+			}
+		}
+		lists[i], active = active[:n:n], active[n:]
+	}
+	return lists, nil
+}
+
+// addressees are the readers of a task; the author gets the post with the first
+// one.
+func addressees(t *Task) []feed.ID {
+	if t.Number > 0 {
+		return t.Readers
+	}
+	return append(append(make([]feed.ID, 0, len(t.Readers)+1), t.Readers...), t.Author)
+}
+
+// push puts the post of a task into the inboxes of its active readers, piece by
+// piece. It may be repeated at will: an inbox holds a post once. It is not cut
+// short when ctx ends, but each piece has a time limit of its own.
+func (w *Workers) push(ctx context.Context, t Task, piece int) error {
+	for part := range slices.Chunk(addressees(&t), piece) {
+		if err := w.pushPiece(ctx, t, part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *Workers) pushPiece(ctx context.Context, e feed.Entry, readers []feed.ID) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Deliver)
+func (w *Workers) pushPiece(ctx context.Context, t Task, readers []feed.ID) error {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Deliver)
 	defer cancel()
-	active, err := w.Inboxes.Active(ctx, readers)
-	if err != nil || len(active) == 0 {
+	active, err := w.Inboxes.Active(limited, readers)
+	if err != nil {
 		return err
 	}
-	return w.Inboxes.Push(ctx, e, active, w.InboxLength, w.InboxSlack)
+	return w.pushTo(limited, t, active)
+}
+
+// pushTo puts the post of a task into inboxes, like push.
+func (w *Workers) pushTo(ctx context.Context, t Task, active []feed.ID) error {
+	if len(active) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Deliver)
+	defer cancel()
+	return w.Inboxes.Push(ctx, feed.Entry{At: t.At, ID: t.Post}, active, w.InboxLength, w.InboxSlack)
 }

@@ -66,7 +66,8 @@ type Tasks interface {
 // Inboxes is where posts are delivered.
 type Inboxes interface {
 	// Active keeps those readers whose inboxes are kept up: all that are marked
-	// active, and all of a shard that has no epoch. One round trip.
+	// active, and all of a shard that has no epoch. It leaves them in their order,
+	// and keeps a reader who is named twice both times or not at all. One round trip.
 	Active(ctx context.Context, readers []feed.ID) ([]feed.ID, error)
 	// Push adds the entry to the inbox of each reader: one ZADD a reader, one round
 	// trip. A sample of the inboxes is measured on the way; those above keep+slack

@@ -15,7 +15,7 @@ var _ fanout.Inboxes = (*Hot)(nil)
 // Active implements [fanout.Inboxes].
 func (h *Hot) Active(ctx context.Context, readers []feed.ID) ([]feed.ID, error) {
 	b := h.newBatch(ctx)
-	asked := askShards(b, activeKey, readers)
+	asked := askShards(b, activeShards, activeKey, readers)
 	if err := b.run(); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (h *Hot) Push(ctx context.Context, e feed.Entry, readers []feed.ID, keep, s
 		return nil
 	}
 	b := h.newBatch(ctx)
-	b.cmds = make([]goredis.Cmder, 0, len(readers)+len(readers)/8+shards+8)
+	b.cmds = make([]goredis.Cmder, 0, len(readers)+len(readers)/8+int(activeShards)+8)
 	keys := taggedKeys(inboxName, readers)
 	sample := h.queuePushes(b, e, readers, keys)
 	epochs := askEpochs(b, readers)
@@ -68,7 +68,7 @@ func (h *Hot) Push(ctx context.Context, e feed.Entry, readers []feed.ID, keep, s
 		}
 	}
 	for i := range readers {
-		if epochs[shardOf(readers[i])].Val() == 0 {
+		if epochs[activeShards.of(readers[i])].Val() == 0 {
 			expireStub(after, keys[i])
 		}
 	}
@@ -94,9 +94,9 @@ func (h *Hot) queuePushes(b *batch, e feed.Entry, readers []feed.ID, keys []stri
 
 // askEpochs asks for the epoch of each reader's active shard.
 func askEpochs(b *batch, readers []feed.ID) map[int]*goredis.FloatCmd {
-	epochs := make(map[int]*goredis.FloatCmd, shards)
+	epochs := make(map[int]*goredis.FloatCmd, activeShards)
 	for _, reader := range readers {
-		shard := shardOf(reader)
+		shard := activeShards.of(reader)
 		if epochs[shard] == nil {
 			cmd := goredis.NewFloatCmd(b.ctx, "zscore", activeKey(shard), sentinel)
 			b.add(cmd)

@@ -9,16 +9,31 @@ import (
 	"feedgate/feed/geo"
 )
 
-// shards is the number of parts that active and in-flight marks are cut into.
-// It is part of the format: another number makes every mark unknown.
-const shards = 64
+// shards is a number of parts that marks are cut into, a power of two.
+type shards int
+
+// Active marks are many, so that one key of all of them would be a burden to a
+// server. In-flight marks are few, and each page of a feed asks every shard that
+// its followees touch. The keys name the number: another one makes every mark
+// unknown.
+const (
+	activeShards   shards = 16
+	inflightShards shards = 8
+)
 
 // sentinel is the member of a shard that says that the shard is known. It
 // sorts above every id.
 const sentinel = "~"
 
-// shardOf gives the shard of a user.
-func shardOf(id feed.ID) int { return int(id % shards) }
+// of gives the shard of a user. The low bits of an id tell who made it, so that
+// they would not spread users over the shards.
+func (n shards) of(id feed.ID) int {
+	return int(bits(int64(id))*0x9e3779b97f4a7c15>>48) & int(n-1) //nolint:gosec // 16 bits
+}
+
+func (n shards) key(name string, shard int) string {
+	return name + ":{" + strconv.Itoa(shard) + "/" + strconv.Itoa(int(n)) + "}"
+}
 
 // tagged gives name:{id}: keys of one id share a slot of a Cluster.
 func tagged(name string, id int64) string {
@@ -49,10 +64,10 @@ func listverKey(l feed.List) string { return tagged(string(l.Kind)+"ver", int64(
 const inboxName = string(feed.Inbox)
 
 // activeKey holds the last day of each active reader of a shard.
-func activeKey(shard int) string { return tagged("active", int64(shard)) }
+func activeKey(shard int) string { return activeShards.key("active", shard) }
 
 // inflightKey holds the version of each author in flight of a shard.
-func inflightKey(shard int) string { return tagged("inflight", int64(shard)) }
+func inflightKey(shard int) string { return inflightShards.key("inflight", shard) }
 
 // takenKey holds a named lease of a user.
 func takenKey(name string, user feed.ID) string { return tagged("taken:"+name, int64(user)) }

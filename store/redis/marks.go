@@ -7,7 +7,7 @@ import (
 )
 
 func (h *Hot) touchActive(b *batch, op *feed.TouchActive) {
-	key := activeKey(shardOf(op.Reader))
+	key := activeKey(activeShards.of(op.Reader))
 	b.number("zadd", key, "gt", op.Day, int64(op.Reader))
 	if op.Make != 0 {
 		b.number("zadd", key, "nx", op.Make, sentinel)
@@ -18,24 +18,24 @@ func (h *Hot) touchActive(b *batch, op *feed.TouchActive) {
 
 // sharded is a question about members of shards, one command for each shard.
 type sharded struct {
-	ids   []feed.ID
+	shard []int // of each id
 	place []int // of each id: the index of its score in the answer of its shard
-	cmds  [shards]*goredis.SliceCmd
+	cmds  []*goredis.SliceCmd
 }
 
 // askShards asks for the sentinel of each shard that is touched and for the
 // score of each id.
-func askShards(b *batch, key func(int) string, ids []feed.ID) *sharded {
-	s := &sharded{ids: ids, place: make([]int, len(ids))}
-	var count [shards]int
+func askShards(b *batch, of shards, key func(int) string, ids []feed.ID) *sharded {
+	s := &sharded{shard: make([]int, len(ids)), place: make([]int, len(ids)), cmds: make([]*goredis.SliceCmd, of)}
+	count := make([]int, of)
 	for i, id := range ids {
-		n := shardOf(id)
+		n := of.of(id)
 		count[n]++
-		s.place[i] = count[n]
+		s.shard[i], s.place[i] = n, count[n]
 	}
-	var args [shards][]any
+	args := make([][]any, of)
 	for i, id := range ids {
-		n := shardOf(id)
+		n := s.shard[i]
 		if s.place[i] == 1 {
 			args[n] = make([]any, 0, 3+count[n])
 			args[n] = append(args[n], "zmscore", key(n), sentinel)
@@ -52,17 +52,17 @@ func askShards(b *batch, key func(int) string, ids []feed.ID) *sharded {
 
 // known gives the sentinel's score of an id's shard.
 func (s *sharded) known(i int) (int64, bool) {
-	return parseScore(textAt(s.cmds[shardOf(s.ids[i])].Val(), 0))
+	return parseScore(textAt(s.cmds[s.shard[i]].Val(), 0))
 }
 
 // marked reports whether an id is a member of its shard.
 func (s *sharded) marked(i int) bool {
-	return textAt(s.cmds[shardOf(s.ids[i])].Val(), s.place[i]) != ""
+	return textAt(s.cmds[s.shard[i]].Val(), s.place[i]) != ""
 }
 
 func (h *Hot) readMarks(b *batch, op *feed.ReadMarks) {
 	gen := h.gen.Load()
-	asked := askShards(b, inflightKey, op.Authors)
+	asked := askShards(b, inflightShards, inflightKey, op.Authors)
 	b.then(func() {
 		op.InFlight, op.Unknown, op.Generation = nil, false, gen
 		for i, author := range op.Authors {
@@ -85,19 +85,19 @@ const startOf2024 = 1_704_067_200_000
 
 func (h *Hot) markInFlight(b *batch, op *feed.MarkInFlight) {
 	// Two commands: whatever comes between them only makes the version higher.
-	key := inflightKey(shardOf(op.Author))
+	key := inflightKey(inflightShards.of(op.Author))
 	b.number("zadd", key, "gt", versionFrom(op.Now), int64(op.Author))
 	b.text("zincrby", key, 1, int64(op.Author))
 }
 
 func (h *Hot) fillMarks(b *batch, op *feed.FillMarks) {
 	version := versionFrom(op.Now)
-	var args [shards][]any
+	var args [inflightShards][]any
 	for n := range args {
 		args[n] = append(args[n], "zadd", inflightKey(n), "gt")
 	}
 	for _, author := range op.Authors {
-		n := shardOf(author)
+		n := inflightShards.of(author)
 		args[n] = append(args[n], version, int64(author))
 	}
 	for n := range args {

@@ -17,7 +17,7 @@ var (
 // Marks implements [fanout.Marks].
 func (h *Hot) Marks(ctx context.Context) ([]fanout.Mark, error) {
 	b := h.newBatch(ctx)
-	var got [shards]*goredis.StringSliceCmd
+	var got [inflightShards]*goredis.StringSliceCmd
 	for n := range got {
 		got[n] = b.texts("zrange", inflightKey(n), 0, -1, "withscores")
 	}
@@ -40,9 +40,9 @@ func (h *Hot) Marks(ctx context.Context) ([]fanout.Mark, error) {
 
 // Retire implements [fanout.Marks].
 func (h *Hot) Retire(ctx context.Context, marks []fanout.Mark) error {
-	var args [shards][]any
+	var args [inflightShards][]any
 	for _, m := range marks {
-		n := shardOf(m.Author)
+		n := inflightShards.of(m.Author)
 		args[n] = append(args[n], int64(m.Author), m.Version)
 	}
 	b := h.newBatch(ctx)
@@ -60,14 +60,14 @@ func (h *Hot) Retire(ctx context.Context, marks []fanout.Mark) error {
 // after the end leaves a stub of one entry, which lasts until its reader is back.
 func (h *Hot) PruneActive(ctx context.Context, before int64, limit int) (int, error) {
 	b := h.newBatch(ctx)
-	var got [shards]*goredis.StringSliceCmd
+	var got [activeShards]*goredis.StringSliceCmd
 	for n := range got {
 		got[n] = b.texts("zrangebyscore", activeKey(n), "-inf", scoreBelow(before), "limit", 0, limit)
 	}
 	if err := b.run(); err != nil {
 		return 0, err
 	}
-	var readers [shards][]feed.ID
+	var readers [activeShards][]feed.ID
 	found := 0
 	for n, cmd := range &got {
 		for _, text := range cmd.Val() {
@@ -84,7 +84,7 @@ func (h *Hot) PruneActive(ctx context.Context, before int64, limit int) (int, er
 		return 0, err
 	}
 	b = h.newBatch(ctx)
-	var pruned [shards]*goredis.Cmd
+	var pruned [activeShards]*goredis.Cmd
 	for n, of := range &readers {
 		if len(of) == 0 {
 			continue
@@ -109,7 +109,7 @@ func (h *Hot) PruneActive(ctx context.Context, before int64, limit int) (int, er
 	})
 }
 
-func (h *Hot) eachInbox(ctx context.Context, readers *[shards][]feed.ID, add func(b *batch, key string)) error {
+func (h *Hot) eachInbox(ctx context.Context, readers *[activeShards][]feed.ID, add func(b *batch, key string)) error {
 	b := h.newBatch(ctx)
 	for _, of := range readers {
 		for _, id := range of {

@@ -72,7 +72,7 @@ func pushNone(s *hotSuite) {
 }
 
 func pushExpiry(s *hotSuite) {
-	ids := s.sameShard()
+	ids, _ := s.oneShard()
 	s.push(at(1, 1), 10, 1, ids[0]) // the shard has no epoch
 	s.touch(ids[1], 20_000, day0)
 	s.back.Evict(s.t)

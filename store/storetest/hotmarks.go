@@ -171,14 +171,34 @@ func activeEpoch(s *hotSuite) {
 	equal(s, "epoch after a loss", s.touch(a, 20_001, day0+9), day0+9)
 }
 
-// sameShard gives three ids of one shard.
-func (s *hotSuite) sameShard() []feed.ID {
-	id := s.ids.Next()
-	return []feed.ID{id, id + 64, id + 128}
+// oneShard gives three ids of one shard and one of another, and leaves nothing
+// in the store. How users are spread over shards is the store's own: those who
+// are not active once another user's shard has its epoch share that shard.
+func (s *hotSuite) oneShard() (same []feed.ID, other feed.ID) {
+	s.t.Helper()
+	same = []feed.ID{s.ids.Next()}
+	s.touch(same[0], 20_000, day0)
+	for range 1000 {
+		id := s.ids.Next()
+		active, err := s.hot.Active(s.ctx(), []feed.ID{id})
+		s.must(err)
+		switch {
+		case len(active) > 0:
+			other = id
+		case len(same) < 3:
+			same = append(same, id)
+		}
+		if len(same) == 3 && other != 0 {
+			s.back.Flush(s.t)
+			return same, other
+		}
+	}
+	s.t.Fatalf("of 1,000 ids %v share a shard, and %d is of another", same, other)
+	return nil, 0
 }
 
 func activeEverybody(s *hotSuite) {
-	ids := s.sameShard()
+	ids, _ := s.oneShard()
 	s.wantActive(ids, ids...)
 	s.touch(ids[0], 20_000, 0)
 	s.wantActive(ids, ids...)
@@ -186,10 +206,10 @@ func activeEverybody(s *hotSuite) {
 }
 
 func activeMarked(s *hotSuite) {
-	ids := s.sameShard()
-	other := ids[0] + 1 // of a shard without an epoch
+	ids, other := s.oneShard() // other's shard has no epoch
 	s.touch(ids[1], 20_000, day0)
 	s.wantActive([]feed.ID{ids[0], ids[1], ids[2], other}, ids[1], other)
+	s.wantActive([]feed.ID{other, ids[1], ids[0], ids[1], other}, other, ids[1], ids[1], other)
 }
 
 func (s *hotSuite) prune(before int64, limit int) int {
@@ -200,7 +220,7 @@ func (s *hotSuite) prune(before int64, limit int) int {
 }
 
 func activePrune(s *hotSuite) {
-	ids := s.sameShard()
+	ids, _ := s.oneShard()
 	for i, id := range ids {
 		s.touch(id, int64(20_000+i), day0)
 		s.makeList(feed.List{Kind: feed.Inbox, Owner: id}, 0, at(1, 1))
