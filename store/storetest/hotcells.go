@@ -34,6 +34,7 @@ func hotCellTests() map[string]func(s *hotSuite) {
 		"hundreds of cells in one go":                         cellMany,
 		"thousands of entries are merged":                     cellLarge,
 		"random operations against a model":                   cellModel,
+		"filled by two while posts come, go and are lost":     cellRaces,
 	}
 }
 

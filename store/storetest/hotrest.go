@@ -117,6 +117,12 @@ func oneRoundTrip(s *hotSuite) {
 		{&feed.HoldDetails[feed.Post]{IDs: users, Token: "a"}, &feed.HoldRelations{Users: users, Token: "a"}},
 		{&feed.FillMarks{Authors: users, Now: day0, Generation: firstGeneration}},
 		{&feed.MarkInFlight{Author: 1, Now: day0}},
+		{
+			&feed.ReadCell{Cell: "u", Below: feed.Newest(), Limit: 20}, &feed.ReadCell{Cell: "v", Below: below, Limit: 20},
+			&feed.ReadBoard{Board: feed.Board{Kind: feed.BoardFresh}, Limit: 20}, &feed.ReadLearning{},
+			&feed.ReadLearned{User: l.Owner, Epoch: 1}, &feed.MarkUnlearned{Users: users, Now: day0}, &feed.ReadSession{Token: "a"},
+			&feed.GetDetails[feed.Views]{IDs: users}, &feed.GetDetails[feed.Tastes]{IDs: users},
+		},
 	} {
 		before := s.trips.Load()
 		s.do(ops...)
