@@ -90,7 +90,8 @@ func (r *Record) fillCells(ctx context.Context) error {
 			return err
 		}
 		after = last
-		if sets++; sets%cellsReported == 0 {
+		sets++
+		if sets%cellsReported == 0 {
 			r.log.InfoContext(ctx, "giving posts the cells of their places", slog.Int64("done", int64(sets)*r.cellsAtOnce))
 		}
 	}

@@ -17,11 +17,13 @@
 //	users      handle (unique), name, avatarUrl, bio, createdAt, counters, lastPostAt,
 //	           seen {position {at, id}, at}, noticesSeenAt
 //	posts      author, publishedAt, content, counters, first, deletedAt (0 while it stands),
+//	           place {latitude, longitude, precision, cell (of the published position, "" for none)},
 //	           delivery, duty (only while unfinished: nobody else takes it before)
 //	follows    _id "follower:followee", at
 //	bars       _id "kind:by:of", at: blocks and mutes
 //	likes      _id "user:post", at, weight
 //	comments   post, author, at, text, deletedAt (0 while it stands)
+//	views      _id "user:post", user, post, at
 //	claims     _id "author:kind:clientMutationId", object, hash
 //	notices    to, kind, subject (unique), at, total, actors, v, last
 //	noticeActors _id "notice:actor", notice, actor, at, in, v

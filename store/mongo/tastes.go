@@ -72,8 +72,8 @@ func (e engagements) newest(ctx context.Context, user feed.ID, limit int) ([]fee
 		filter := append(bson.D{{Key: e.user, Value: user}}, e.among...)
 		if len(found) > 0 {
 			known := ids(found, func(g feed.Engagement) feed.ID { return g.Post })
-			filter = bson.D{{Key: "$and", Value: bson.A{filter,
-				bson.D{{Key: e.post, Value: bson.D{{Key: "$nin", Value: known}}}}}}}
+			others := bson.D{{Key: e.post, Value: bson.D{{Key: "$nin", Value: known}}}}
+			filter = bson.D{{Key: "$and", Value: bson.A{filter, others}}}
 		}
 		docs, err := find[engagedDoc](ctx, e.in, filter,
 			firstOf(page, bson.D{{Key: e.at, Value: int32(-1)}, {Key: e.post, Value: int32(-1)}}).

@@ -101,7 +101,8 @@ func fillCells(ctx context.Context, tx *sql.Tx, log *slog.Logger) error {
 					return err
 				}
 			}
-			if done++; done%cellsReported == 0 {
+			done++
+			if done%cellsReported == 0 {
 				log.InfoContext(ctx, "giving posts the cells of their places", slog.Int("done", done))
 			}
 		}

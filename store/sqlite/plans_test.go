@@ -43,11 +43,13 @@ func TestQueriesKeepToTheirIndexes(t *testing.T) {
 	}{
 		{
 			"cells", r.cellArms[4], append(slices.Clone(page), slices.Repeat([]any{"u33db"}, 4)...),
-			[]string{"SEARCH p USING INDEX posts_by_cell (place_cell=? AND at>? AND at<?)"}, 4, 1,
+			[]string{"SEARCH p USING INDEX posts_by_cell (place_cell=? AND at>? AND at<?)"},
+			4, 1,
 		},
 		{
 			"authors", r.arms[4], append(slices.Clone(page), slices.Repeat([]any{7}, 4)...),
-			[]string{"SEARCH p USING COVERING INDEX posts_by_author (author=? AND at>? AND at<?)"}, 4, 1,
+			[]string{"SEARCH p USING COVERING INDEX posts_by_author (author=? AND at>? AND at<?)"},
+			4, 1,
 		},
 		{"recent posts", selectRecent, []any{1, 2, 3}, []string{"SEARCH posts USING INDEX posts_by_time (at<?)"}, 1, 0},
 		{
