@@ -40,5 +40,9 @@
 // belong to an Op, so those of an earlier one do not count. Tasks may be
 // executed again at will: an inbox holds a post once.
 //
+// The dispatcher fills the queue before it looks for the first acks. An executor
+// asks once for the active readers of all the tasks that it has claimed; a task
+// that is tried again asks for itself, in smaller pieces.
+//
 // Small and bulk duties have dispatchers and executors of their own.
 package fanout
