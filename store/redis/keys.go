@@ -28,7 +28,7 @@ const sentinel = "~"
 // of gives the shard of a user. The low bits of an id tell who made it, so that
 // they would not spread users over the shards.
 func (n shards) of(id feed.ID) int {
-	return int(bits(int64(id))*0x9e3779b97f4a7c15>>48) & int(n-1) //nolint:gosec // 16 bits
+	return int(bits(int64(id))*0x9e3779b97f4a7c15>>48) & int(n-1)
 }
 
 func (n shards) key(name string, shard int) string {
