@@ -79,10 +79,10 @@ func (r *cellRace) fill(ctx context.Context, h Hot, name string) error {
 
 // unless gives err, but not when it is the end of ctx.
 func (r *cellRace) unless(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 // check tells what a page lacks of the posts from its floor to the last that had

@@ -33,8 +33,10 @@ func learningState(s *hotSuite) {
 		return op
 	}
 	for _, want := range []feed.Learning{
-		{}, {Serving: 3, Building: 4, Mark: 1<<63 - 1, ServingUnder: 1, BuildingUnder: 2},
-		{Serving: math.MaxInt64, BuildingUnder: math.MaxInt64}, {Building: 1, ServingUnder: 5},
+		{},
+		{Serving: 3, Building: 4, Mark: 1<<63 - 1, ServingUnder: 1, BuildingUnder: 2},
+		{Serving: math.MaxInt64, BuildingUnder: math.MaxInt64},
+		{Building: 1, ServingUnder: 5},
 	} {
 		s.back.Flush(s.t)
 		if got := read(); got.Found || got.Learning != (feed.Learning{}) {
