@@ -21,7 +21,8 @@ type Live struct {
 	Commands  []Commands `json:"commands_a_publish"`
 }
 
-// Commands are those of one publish, when so many followers are connected.
+// Commands are those of one publish, when so many followers are connected: for
+// Redis as it counts them itself, those inside scripts included.
 type Commands struct {
 	Online   int     `json:"online"`
 	Redis    float64 `json:"redis"`
@@ -34,14 +35,14 @@ func (l *Live) print(w io.Writer) {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) } // into memory
 	const kib = 1024
 	say("\n%d idle sockets, each subscribed to redDot, open after %.1f s", l.Sockets, l.Opened/1e6)
-	say("  %-18s %12s %12s %12s %12s", "", "goroutines", "heap KiB", "stacks KiB", "resident KiB")
+	say("  %-18s %12s %12s %12s %12s %12s", "", "goroutines", "alive KiB", "stacks KiB", "heap KiB", "resident KiB")
 	for _, row := range []struct {
 		name string
 		u    Usage
 	}{{"without sockets", l.Before}, {"with them", l.Idle}} {
-		say("  %-18s %12.0f %12.0f %12.0f %12.0f", row.name, row.u.Goroutines, row.u.Heap/kib, row.u.Stacks/kib, row.u.Resident/kib)
+		say("  %-18s %12.0f %12.0f %12.0f %12.0f %12.0f", row.name, row.u.Goroutines, row.u.Alive/kib, row.u.Stacks/kib, row.u.Heap/kib, row.u.Resident/kib)
 	}
-	say("  %-18s %12.2f %12.2f %12.2f %12.2f", "each socket", l.Each.Goroutines, l.Each.Heap/kib, l.Each.Stacks/kib, l.Each.Resident/kib)
+	say("  %-18s %12.2f %12.2f %12.2f %12.2f %12.2f", "each socket", l.Each.Goroutines, l.Each.Alive/kib, l.Each.Stacks/kib, l.Each.Heap/kib, l.Each.Resident/kib)
 	for _, side := range []struct {
 		title string
 		waves []Wave
@@ -59,7 +60,7 @@ func (l *Live) print(w io.Writer) {
 			of(func(m Wave) float64 { return m.P50 }), of(func(m Wave) float64 { return m.P99 }), of(func(m Wave) float64 { return m.Last }))
 	}
 	say("  ratio of the medians: p50 %.2f, last %.2f", l.Ratio50, l.RatioLast)
-	say("\ncommands a publish on a gateway without workers (no fan-out), less those of the background")
+	say("\ncommands a publish on a gateway without workers (no fan-out), less those of the background;\nRedis counts those inside scripts too")
 	say("  %-18s %8s %8s", "followers online", "Redis", "record")
 	for _, c := range l.Commands {
 		say("  %-18d %8.1f %8.1f", c.Online, c.Redis, c.Record)

@@ -18,6 +18,7 @@ import (
 const (
 	metricGoroutines = "go_goroutines"
 	metricResident   = "process_resident_memory_bytes"
+	metricAlive      = "go_memstats_heap_alloc_bytes"
 	metricHeap       = "go_memstats_heap_inuse_bytes"
 	metricStacks     = "go_memstats_stack_inuse_bytes"
 	metricCollected  = "go_gc_duration_seconds_count"
@@ -63,21 +64,24 @@ func cutLast(line string) (name, value string, ok bool) {
 	return line[:i], line[i+1:], true
 }
 
-// Usage is what a process holds, in bytes.
+// Usage is what a process holds, in bytes. Alive is what is not garbage, soon
+// after a collection; the heap in use has holes besides, which are filled again
+// before it grows.
 type Usage struct {
 	Goroutines float64 `json:"goroutines"`
+	Alive      float64 `json:"heap_alive_bytes"`
 	Heap       float64 `json:"heap_in_use_bytes"`
 	Stacks     float64 `json:"stacks_in_use_bytes"`
 	Resident   float64 `json:"resident_bytes"`
 }
 
 func (s sample) usage() Usage {
-	return Usage{Goroutines: s[metricGoroutines], Heap: s[metricHeap], Stacks: s[metricStacks], Resident: s[metricResident]}
+	return Usage{Goroutines: s[metricGoroutines], Alive: s[metricAlive], Heap: s[metricHeap], Stacks: s[metricStacks], Resident: s[metricResident]}
 }
 
 func (u Usage) least(v Usage) Usage {
 	return Usage{
-		Goroutines: min(u.Goroutines, v.Goroutines), Heap: min(u.Heap, v.Heap),
+		Goroutines: min(u.Goroutines, v.Goroutines), Alive: min(u.Alive, v.Alive), Heap: min(u.Heap, v.Heap),
 		Stacks: min(u.Stacks, v.Stacks), Resident: min(u.Resident, v.Resident),
 	}
 }
@@ -86,7 +90,7 @@ func (u Usage) least(v Usage) Usage {
 func (u Usage) each(before Usage, n int) Usage {
 	per := func(a, b float64) float64 { return (a - b) / float64(n) }
 	return Usage{
-		Goroutines: per(u.Goroutines, before.Goroutines), Heap: per(u.Heap, before.Heap),
+		Goroutines: per(u.Goroutines, before.Goroutines), Alive: per(u.Alive, before.Alive), Heap: per(u.Heap, before.Heap),
 		Stacks: per(u.Stacks, before.Stacks), Resident: per(u.Resident, before.Resident),
 	}
 }
