@@ -68,3 +68,72 @@ func TestRoundTripsDependOnTheShapeAlone(t *testing.T) {
 		}
 	}
 }
+
+// A page of nearbyFeed costs the same, be it long or short, and be there few
+// posts around or many.
+func TestRoundTripsOfNearbyFeed(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newWorld(t, usualLists(), onEmbedded)
+	reader := w.person("reader")
+	authors := make([]feed.ID, 8)
+	for i := range authors {
+		authors[i] = w.person(fmt.Sprintf("author%d", i))
+	}
+	for i := range 120 {
+		w.at(authors[i%8], 30, 30, feed.PrecisionExact)
+	}
+	w.at(authors[0], 60, 60, feed.PrecisionExact)
+	w.startWorkers()
+	w.quiet()
+	w.stopWorkers()
+	w.stopService() // no heartbeats among the round trips
+	read := func(at feed.Nearby, first, items int, want feed.Want) [2]int64 {
+		hot, record := w.hotTrips.Load(), w.recordTrips.Load()
+		p, err := w.svc.NearbyFeed(ctx, w.reader(reader), at, first, feed.Newest(), want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Items) != items {
+			t.Fatalf("got %d items, want %d", len(p.Items), items)
+		}
+		return [2]int64{w.hotTrips.Load() - hot, w.recordTrips.Load() - record}
+	}
+	busy, quiet := around(30, 30, 5000), around(60, 60, 5000)
+	simple, full := feed.Want{}, feed.Want{Stats: true, Users: true, Comments: true, UserCounts: true}
+	for _, c := range []struct {
+		name         string
+		want         feed.Want
+		warm, record int64
+	}{{"simple", simple, 2, 0}, {"full", full, 3, 0}} {
+		for _, at := range []struct {
+			feed.Nearby
+			first, items int
+		}{{busy, 20, 20}, {busy, 100, 100}, {quiet, 20, 1}, {quiet, 100, 1}} {
+			w.flush()
+			cold := read(at.Nearby, at.first, at.items, c.want)
+			_ = read(at.Nearby, at.first, at.items, c.want)
+			warm := read(at.Nearby, at.first, at.items, c.want)
+			t.Logf("%s, first %d of %d: cold %d Redis + %d record, warm %d + %d", c.name, at.first, at.items, cold[0], cold[1], warm[0], warm[1])
+			if warm != [2]int64{c.warm, c.record} {
+				t.Errorf("%s, first %d of %d, warm: got %v, want %d and %d", c.name, at.first, at.items, warm, c.warm, c.record)
+			}
+			if cold[0]+cold[1] > 10 {
+				t.Errorf("%s, first %d of %d, cold: got %v, want at most 10 together", c.name, at.first, at.items, cold)
+			}
+		}
+	}
+	// Publishing with a place awaits no more than publishing without.
+	publish := func(place *feed.Place) int64 {
+		hot, record := w.hotTrips.Load(), w.recordTrips.Load()
+		if _, err := w.svc.PublishPost(ctx, w.reader(reader), feed.NewPost{Text: "x", Place: place}); err != nil {
+			t.Fatal(err)
+		}
+		return w.hotTrips.Load() - hot + w.recordTrips.Load() - record
+	}
+	_ = publish(nil)
+	without, with := publish(nil), publish(&feed.Place{Latitude: 30, Longitude: 30, Precision: feed.PrecisionExact})
+	if with != without {
+		t.Errorf("publishing with a place takes %d round trips, without %d", with, without)
+	}
+}
