@@ -1,0 +1,3 @@
+// Package recommend recalls, ranks and spaces posts for recommendFeed, and keeps
+// up the boards that it reads.
+package recommend

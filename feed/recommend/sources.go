@@ -1,0 +1,203 @@
+package recommend
+
+import (
+	"math"
+
+	"feedgate/feed"
+)
+
+// source is one reason to recommend posts. It asks its questions together with
+// the others, names its best posts, and then says of each candidate, whoever
+// named it, what it holds of it. A source serves one request.
+type source interface {
+	asker
+	// recall adds the source's best posts to the pool.
+	recall(r *request, p *pool)
+	// describe sets the source's feature of a candidate whose post is known.
+	describe(r *request, c *candidate)
+}
+
+// further is a source that has more questions once the seeds' posts are known.
+type further interface {
+	askMore(r *request) []feed.Op
+	failMore()
+}
+
+// ----- posts that the same people engage with -----
+
+type similar struct {
+	boards []*feed.ReadBoard // of the seeds as the reader knows them
+	more   []*feed.ReadBoard // of the originals of reposts without words
+	sums   map[feed.ID]*likeness
+}
+
+// likeness is what the seeds say of one post.
+type likeness struct {
+	sum, part, count float64
+	seed             feed.ID // the one with the largest part
+}
+
+func (*similar) name() string { return SourceSimilar }
+func (s *similar) fail()      { s.boards = nil }
+func (s *similar) failMore()  { s.more = nil }
+
+func (s *similar) ask(r *request) []feed.Op {
+	s.boards = nil
+	if r.epoch == 0 {
+		return nil
+	}
+	for i := range r.seeds {
+		s.boards = append(s.boards, &feed.ReadBoard{Board: similarTo(r.epoch, r.seeds[i].was), Limit: r.set.SimilarRead})
+	}
+	return ops(s.boards)
+}
+
+func (s *similar) askMore(r *request) []feed.Op {
+	s.more = nil
+	if r.epoch == 0 {
+		return nil
+	}
+	for i := range r.seeds {
+		if s2 := &r.seeds[i]; s2.id != s2.was {
+			s.more = append(s.more, &feed.ReadBoard{Board: similarTo(r.epoch, s2.id), Limit: r.set.SimilarRead})
+		}
+	}
+	return ops(s.more)
+}
+
+func (s *similar) recall(r *request, p *pool) {
+	boards := make(map[feed.ID]*feed.ReadBoard, len(s.boards)+len(s.more))
+	for _, b := range append(s.boards, s.more...) {
+		boards[b.Board.Post] = b
+	}
+	s.sums = make(map[feed.ID]*likeness, 1024)
+	for i := range r.seeds {
+		sd := &r.seeds[i]
+		b := boards[sd.id]
+		if b == nil {
+			continue
+		}
+		held := math.Pow(sd.n, -r.set.SeedExponent)
+		for _, x := range b.Ranked {
+			l := s.sums[x.Post]
+			if l == nil {
+				l = &likeness{}
+				s.sums[x.Post] = l
+			}
+			part := math.Sqrt(max(0, x.Score)) * held
+			l.sum += part
+			l.count = max(l.count, x.Score)
+			if part > l.part {
+				l.part, l.seed = part, sd.was
+			}
+		}
+	}
+	hints := make([]hint, 0, len(s.sums))
+	for id, l := range s.sums {
+		// How popular the post is shows in its counts until it is loaded.
+		hints = append(hints, hint{id: id, score: l.sum * math.Pow(max(1, l.count), -r.set.PostExponent)})
+	}
+	for _, h := range best(r, hints, r.set.SimilarRecall) {
+		p.add(h.id)
+	}
+}
+
+func (s *similar) describe(r *request, c *candidate) {
+	if l := s.sums[c.id]; l != nil {
+		c.features[featureSimilar] = l.sum * math.Pow(c.n, -r.set.PostExponent)
+		c.subjects[featureSimilar] = feed.Reason{Kind: feed.ReasonLikedSimilar, Post: l.seed}
+	}
+}
+
+// ----- what is engaged with most, now -----
+
+type trending struct {
+	board  *feed.ReadBoard
+	scores map[feed.ID]float64
+}
+
+func (*trending) name() string { return SourceTrending }
+func (s *trending) fail()      { s.board = nil }
+
+func (s *trending) ask(r *request) []feed.Op {
+	s.board = nil
+	if r.epoch == 0 {
+		return nil
+	}
+	s.board = &feed.ReadBoard{Board: trendingIn(r.epoch), Limit: r.set.TrendingRead}
+	return []feed.Op{s.board}
+}
+
+func (s *trending) recall(r *request, p *pool) {
+	if s.board == nil {
+		return
+	}
+	s.scores = make(map[feed.ID]float64, len(s.board.Ranked))
+	hints := make([]hint, len(s.board.Ranked))
+	for i, x := range s.board.Ranked {
+		s.scores[x.Post] = x.Score
+		hints[i] = hint{id: x.Post, score: x.Score}
+	}
+	if len(hints) > 0 { // the measure of all, also when the reader is not shown it
+		r.popularMax = hints[0].score
+		p.add(hints[0].id)
+	}
+	for _, h := range best(r, hints, r.set.TrendingRecall) {
+		p.add(h.id)
+	}
+}
+
+// describe gives the score that is left of a post's engagements. Of one that is
+// not on the part of the board that was read, it takes them to be as old as the
+// post itself.
+func (s *trending) describe(r *request, c *candidate) {
+	c.features[featurePopular] = max(s.scores[c.id], c.n*weight(c.post.At, r.epoch, r.set.TrendingHalfLife))
+	c.subjects[featurePopular] = feed.Reason{Kind: feed.ReasonTrending}
+}
+
+// ----- what nobody has viewed -----
+
+type fresh struct {
+	board *feed.ReadBoard
+	on    map[feed.ID]struct{}
+}
+
+func (*fresh) name() string { return SourceFresh }
+func (s *fresh) fail()      { s.board = nil }
+
+func (s *fresh) ask(r *request) []feed.Op {
+	s.board = &feed.ReadBoard{Board: feed.Fresh(), Limit: r.set.FreshRead}
+	return []feed.Op{s.board}
+}
+
+// recall takes different ones for each reader, so that each is tried by some.
+func (s *fresh) recall(r *request, p *pool) {
+	if s.board == nil {
+		return
+	}
+	s.on = make(map[feed.ID]struct{}, len(s.board.Ranked))
+	var hints []hint
+	for _, x := range s.board.Ranked {
+		if float64(r.now)-x.Score <= float64(r.set.FreshAge.Milliseconds()) {
+			s.on[x.Post] = struct{}{}
+			hints = append(hints, hint{id: x.Post, score: 1})
+		}
+	}
+	for _, h := range best(r, hints, r.set.FreshRecall) {
+		p.add(h.id)
+	}
+}
+
+func (s *fresh) describe(r *request, c *candidate) {
+	_, c.fresh = s.on[c.id]
+	c.features[featureFresh] = fade(r.now-c.post.At, r.set.FreshHalfLife)
+	c.subjects[featureFresh] = feed.Reason{Kind: feed.ReasonFresh}
+}
+
+func ops[T feed.Op](of []T) []feed.Op {
+	all := make([]feed.Op, len(of))
+	for i, op := range of {
+		all[i] = op
+	}
+	return all
+}
