@@ -6,6 +6,8 @@ import "time"
 type Sockets struct {
 	Most         int
 	Operations   int
+	Burst        int
+	Rate         int
 	OfReader     int
 	Subscribed   int
 	PingInterval time.Duration
@@ -18,6 +20,10 @@ func addSockets(s *Set, c *Sockets) {
 		"WebSockets that are open at a time, and as many event streams; each takes a file descriptor.")
 	Number(s, &c.Operations, "socket-operations", 20, 1, 1_000,
 		"Operations that run on one socket at a time.")
+	Number(s, &c.Burst, "socket-operation-burst", 100, 1, 100_000,
+		"Operations that one socket may begin at once. More are refused; a client that goes on is cut off.")
+	Number(s, &c.Rate, "socket-operation-rate", 20, 1, 10_000,
+		"Operations that one socket may begin a second, once the burst is used up.")
 	Number(s, &c.OfReader, "reader-sockets", 50, 1, 10_000,
 		"Sockets and streams that one reader has open at a time.")
 	Number(s, &c.Subscribed, "reader-subscriptions", 100, 1, 100_000,

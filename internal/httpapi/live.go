@@ -21,6 +21,8 @@ import (
 type Sockets struct {
 	Most         int           // open at a time. 0: 50,000
 	Operations   int           // that run on one socket. 0: 20
+	Burst        int           // of operations that one socket begins at once. 0: 100
+	Rate         int           // of operations that it begins a second, from then on. 0: 20
 	OfReader     int           // sockets and streams of one reader. 0: 50
 	Subscribed   int           // subscriptions of one reader, on all of them. 0: 100
 	PingInterval time.Duration // a client that answers nothing is cut within two. 0: 25 s
@@ -49,7 +51,8 @@ func (s *Server) connect() connections {
 	return connections{
 		sockets: socket.New(socket.Config{
 			Clock: s.cfg.Clock, Log: s.cfg.Log, Auth: s.greet, Allow: s.mayConnect, Reserve: reserve, Begin: begin,
-			Metrics: s.cfg.Metrics.sockets, MaxSockets: c.Most, MaxOperations: c.Operations, PingInterval: c.PingInterval,
+			Metrics: s.cfg.Metrics.sockets, MaxSockets: c.Most, MaxOperations: c.Operations,
+			OperationBurst: c.Burst, OperationRate: c.Rate, PingInterval: c.PingInterval,
 			QueryTimeout: s.cfg.Timeout, DrainSpread: c.DrainSpread,
 		}),
 		streams: sse.New(sse.Config{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/gorilla/websocket"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"feedgate/feed"
@@ -30,7 +31,8 @@ func (s *socket) subscribe(ctx context.Context, m message) {
 	r := &run{name: m.ID, id: quote(m.ID), lane: newLane()}
 	own, cancel := context.WithCancel(ctx)
 	r.cancel = cancel
-	if s.begin(r) {
+	refusal, ok := s.begin(r)
+	if ok {
 		go s.run(s.t.cfg.Begin(own), r, params)
 		return
 	}
@@ -39,35 +41,41 @@ func (s *socket) subscribe(ctx context.Context, m message) {
 		return
 	}
 	b := s.t.buffer()
-	b.Write(s.protocol.appendErrors(b.AvailableBuffer(), r.id, operation.Errors(feed.CodeRateLimited,
-		fmt.Sprintf("a socket runs at most %d operations at a time: complete one, or open another socket", s.t.cfg.MaxOperations))))
+	b.Write(s.protocol.appendErrors(b.AvailableBuffer(), r.id, operation.Errors(feed.CodeRateLimited, refusal)))
 	s.send(ctx, s.lane, b)
 }
 
-// begin makes an operation known. False: there is no place for it, or the
-// socket is being closed.
-func (s *socket) begin(r *run) bool {
+// begin makes an operation known. False: there is no place for it, for a reason
+// that its client is told, or the socket is being closed.
+func (s *socket) begin(r *run) (refusal string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.leaving != nil || s.dead {
-		return false
+		return "", false
 	}
 	if old, ok := s.operations[r.name]; ok {
 		if s.protocol == modern {
 			s.leave(codeDuplicate, fmt.Sprintf("Subscriber for %s already exists", r.name), feed.CodeConflict)
-			return false
+			return "", false
 		}
 		s.end(old) // the legacy protocol replaces it
+	}
+	if !s.allowance.take(s.t.cfg.Clock.Now(), s.t.cfg.OperationBurst, s.t.cfg.OperationRate) {
+		if s.allowance.debt() >= s.t.cfg.OperationBurst {
+			s.leave(websocket.ClosePolicyViolation, "too many operations are begun", feed.CodeRateLimited)
+			return "", false
+		}
+		return fmt.Sprintf("a socket begins at most %d operations a second: wait, and keep subscriptions open", s.t.cfg.OperationRate), false
 	}
 	// Those that were stopped and have not ended yet count too, but a client must
 	// be able to exchange all that it has.
 	if len(s.operations) >= s.t.cfg.MaxOperations || s.count >= 2*s.t.cfg.MaxOperations {
-		return false
+		return fmt.Sprintf("a socket runs at most %d operations at a time: complete one, or open another socket", s.t.cfg.MaxOperations), false
 	}
 	s.operations[r.name] = r
 	s.count++
 	s.running.Add(1)
-	return true
+	return "", true
 }
 
 // stop ends an operation that its client has lost interest in.

@@ -41,6 +41,7 @@ type socket struct {
 	mu         sync.Mutex
 	operations map[string]*run // those that clients may name
 	count      int             // those that run, ending ones included
+	allowance  allowance       // of operations that may begin
 	out        outbox
 	leaving    *leaving // why the socket is being closed; nil while it is not
 	dead       bool     // nothing can be written any more

@@ -45,6 +45,11 @@ type Config struct {
 	MaxMessage int
 	// MaxOperations bounds what runs on one socket at a time. 0: 20.
 	MaxOperations int
+	// OperationBurst is how many operations a socket may begin at once, and
+	// OperationRate how many a second from then on. One more is refused with
+	// RATE_LIMITED; whoever goes on is cut off with 1008 after another
+	// OperationBurst of them. 0: 100, and 20 a second.
+	OperationBurst, OperationRate int
 	// MaxSockets bounds how many sockets are open. 0: 50,000.
 	MaxSockets int
 	// InitTimeout is how long a client may take to say who it is. 0: 5 s.
@@ -80,6 +85,8 @@ func (c Config) withDefaults() Config {
 	}
 	c.MaxMessage = cmp.Or(c.MaxMessage, 64<<10)
 	c.MaxOperations = cmp.Or(c.MaxOperations, 20)
+	c.OperationBurst = cmp.Or(c.OperationBurst, 100)
+	c.OperationRate = cmp.Or(c.OperationRate, 20)
 	c.MaxSockets = cmp.Or(c.MaxSockets, 50_000)
 	c.InitTimeout = cmp.Or(c.InitTimeout, 5*time.Second)
 	c.PingInterval = cmp.Or(c.PingInterval, 25*time.Second)
