@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -230,8 +229,7 @@ func (g *gateway) listen(ctx context.Context, c *config.Serve, all *httpapi.Serv
 	if c.Role == config.RoleWorker {
 		handler = duties(all)
 	}
-	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", c.Addr)
+	listener, err := httpapi.Listen(ctx, c.Addr)
 	if err != nil {
 		return "", nil, fmt.Errorf("listening on %s (choose another address with -addr): %w", c.Addr, err)
 	}
