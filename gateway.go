@@ -13,6 +13,7 @@ import (
 	"feedgate/fanout"
 	"feedgate/feed"
 	"feedgate/feed/live"
+	"feedgate/feed/recommend"
 	"feedgate/internal/auth"
 	"feedgate/internal/bench"
 	"feedgate/internal/config"
@@ -150,8 +151,13 @@ func (g *gateway) openService(ctx context.Context, settings feed.Settings) error
 	if _, err := g.stack.Go(ctx, "ids", ids.Run); err != nil {
 		return err
 	}
+	engine := recommend.New(recommend.Config{
+		Hot: g.hot, Recent: g.record, Authors: g.record, Clock: systemClock{}, Log: g.log, Settings: recommend.DefaultSettings(),
+		Count: telemetry.SourcesLost(g.metrics.Registry(), recommend.SourceNames()),
+	})
 	g.service = feed.New(feed.Config{
-		Record: g.record, Hot: g.hot, Pulse: g.hot, Beats: g.record, Seen: g.record, Notices: g.record, Clock: systemClock{}, IDs: ids,
+		Record: g.record, Hot: g.hot, Pulse: g.hot, Beats: g.record, Seen: g.record, Notices: g.record,
+		Tastes: g.record, Views: g.record, Recommender: engine, Clock: systemClock{}, IDs: ids,
 		Log: g.log, Settings: settings, Count: g.metrics.Event,
 	})
 	if err := g.service.Start(ctx); err != nil {
@@ -179,7 +185,16 @@ func (g *gateway) openWorkers(ctx context.Context, c *config.Serve) error {
 			Bulk:        fanout.LaneSettings{Dispatches: c.Workers.BulkPosts, Executors: c.Workers.BulkExecutors},
 		},
 	})
-	_, err := g.stack.Go(ctx, "workers", workers.Run)
+	if _, err := g.stack.Go(ctx, "workers", workers.Run); err != nil {
+		return err
+	}
+	lm := telemetry.NewLearner(g.metrics.Registry())
+	learner := recommend.NewLearner(recommend.LearnerConfig{
+		Hot: g.hot, Record: g.record, Generation: g.service.Generation, Clock: systemClock{}, Log: g.log,
+		Settings: recommend.DefaultSettings(),
+		Hooks:    recommend.LearnerHooks{Learned: lm.Learned, Failed: lm.Failed, Building: lm.Building, Serving: lm.Serving},
+	})
+	_, err := g.stack.Go(ctx, "learner", learner.Run)
 	return err
 }
 

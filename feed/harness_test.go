@@ -14,6 +14,7 @@ import (
 
 	"feedgate/fanout"
 	"feedgate/feed"
+	"feedgate/feed/recommend"
 	"feedgate/store/embedded"
 	"feedgate/store/redis"
 	"feedgate/store/sqlite"
@@ -100,6 +101,10 @@ func openWorld(tb testing.TB, set feed.Settings, url, path string) *world {
 	}
 	w.svc = feed.New(feed.Config{
 		Record: w.record, Hot: w.hot, Pulse: w.hot, Beats: w.record, Seen: w.record, Notices: w.record, Clock: wallClock{}, IDs: &countingIDs{},
+		Tastes: w.record, Views: w.record,
+		Recommender: recommend.New(recommend.Config{
+			Hot: w.hot, Recent: w.record, Authors: w.record, Clock: wallClock{}, Settings: recommend.DefaultSettings(),
+		}),
 		Log: log, Settings: set, Count: func(e feed.Event) { w.counter(e).Add(1) },
 	})
 	if err := w.svc.Start(ctx); err != nil {

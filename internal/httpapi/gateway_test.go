@@ -85,6 +85,7 @@ func (w *world) gateway(change ...func(*httpapi.Config)) *gateway {
 	w.must(err)
 	g.svc = feed.New(feed.Config{
 		Record: faulty{w.record, &w.faults}, Hot: hot, Pulse: hot, Beats: w.record, Seen: faulty{w.record, &w.faults}, Notices: w.record,
+		Tastes: w.record, Views: w.record, Recommender: recommender(hot, w.record),
 		Clock: wallClock{}, IDs: &w.ids, Log: quiet, Settings: feed.DefaultSettings(),
 	})
 	w.must(g.svc.Start(ctx))

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"feedgate/feed"
+	"feedgate/feed/recommend"
 	"feedgate/internal/auth"
 	"feedgate/internal/httpapi"
 	"feedgate/store/embedded"
@@ -77,6 +78,7 @@ func newWorld(tb testing.TB, change ...func(*httpapi.Config)) *world {
 	w.must(err)
 	w.svc = feed.New(feed.Config{
 		Record: faulty{w.record, &w.faults}, Hot: w.hot, Pulse: w.hot, Beats: w.record, Seen: faulty{w.record, &w.faults}, Notices: w.record, Clock: wallClock{}, IDs: &w.ids,
+		Tastes: w.record, Views: w.record, Recommender: recommender(w.hot, w.record),
 		Log: quiet, Settings: feed.DefaultSettings(),
 	})
 	w.must(w.svc.Start(ctx))
@@ -107,6 +109,13 @@ func newWorld(tb testing.TB, change ...func(*httpapi.Config)) *world {
 		w.redis.Close()
 	})
 	return w
+}
+
+// recommender is the real one.
+func recommender(hot feed.Hot, record *sqlite.Record) feed.Recommender {
+	return recommend.New(recommend.Config{
+		Hot: hot, Recent: record, Authors: record, Clock: wallClock{}, Settings: recommend.DefaultSettings(),
+	})
 }
 
 func (w *world) must(err error) {
