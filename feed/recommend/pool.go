@@ -11,7 +11,9 @@ import (
 type candidate struct {
 	id   feed.ID
 	post *feed.Post // nil: it may not be shown
-	n    float64    // engagements, as the record counts them
+	n    float64    // engagements, as the record counts them, at least 1
+
+	counted float64 // the same, without the least
 
 	features [features]float64
 	subjects [features]feed.Reason // why, if the feature decides

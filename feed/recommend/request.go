@@ -132,13 +132,16 @@ func (r *request) takeSeeds(posts []*feed.Post, stats []*feed.Stats) {
 	r.seeds = kept
 }
 
-// engagements is n: how many likes, comments and reposts a post has.
-func engagements(s *feed.Stats) float64 {
+// counted is how many likes, comments and reposts a post has.
+func counted(s *feed.Stats) float64 {
 	if s == nil {
-		return 1
+		return 0
 	}
-	return float64(max(1, s.Likes+s.Comments+s.Reposts))
+	return float64(max(0, s.Likes+s.Comments+s.Reposts))
 }
+
+// engagements is n: what is counted, but at least 1, to divide by.
+func engagements(s *feed.Stats) float64 { return max(1, counted(s)) }
 
 // askFirst is the first round trip. When the boards turn out to be others than
 // those that were asked, it asks once more.
@@ -285,7 +288,7 @@ func (r *request) load(ctx context.Context, all []*candidate) error {
 	}
 	for i, c := range all {
 		if posts[i] != nil {
-			c.n = engagements(stats[i])
+			c.counted, c.n = counted(stats[i]), engagements(stats[i])
 			r.popularN = math.Max(r.popularN, c.n)
 		}
 		if r.shows(posts[i]) {

@@ -151,7 +151,7 @@ func (s *trending) recall(r *request, p *pool) {
 // not on the part of the board that was read, it takes them to be as old as the
 // post itself.
 func (s *trending) describe(r *request, c *candidate) {
-	c.features[featurePopular] = max(s.scores[c.id], c.n*weight(c.post.At, r.epoch, r.set.TrendingHalfLife))
+	c.features[featurePopular] = max(s.scores[c.id], c.counted*weight(c.post.At, r.epoch, r.set.TrendingHalfLife))
 	c.subjects[featurePopular] = feed.Reason{Kind: feed.ReasonTrending}
 }
 

@@ -55,10 +55,14 @@ var objects = map[string]map[string]string{
 	"FollowFeedEdge":       {"node": "Post"},
 	"NearbyFeedConnection": {"edges": "NearbyFeedEdge", "nodes": "Post", "pageInfo": "PageInfo"},
 	"NearbyFeedEdge":       {"node": "Post"},
-	"PostConnection":       {"edges": "PostEdge", "nodes": "Post", "pageInfo": "PageInfo"},
-	"PostEdge":             {"node": "Post"},
-	"UserConnection":       {"edges": "UserEdge", "nodes": "User", "pageInfo": "PageInfo"},
-	"UserEdge":             {"node": "User"},
+	// Those of a reason load by themselves.
+	"RecommendFeedConnection": {"edges": "RecommendFeedEdge", "nodes": "Post", "pageInfo": "PageInfo"},
+	"RecommendFeedEdge":       {"node": "Post", "reason": "RecommendReason"},
+	"RecommendReason":         {"post": "Post", "user": "User"},
+	"PostConnection":          {"edges": "PostEdge", "nodes": "Post", "pageInfo": "PageInfo"},
+	"PostEdge":                {"node": "Post"},
+	"UserConnection":          {"edges": "UserEdge", "nodes": "User", "pageInfo": "PageInfo"},
+	"UserEdge":                {"node": "User"},
 }
 
 // selection draws a selection of a type: leaves and objects, aliased, doubled,
@@ -102,6 +106,9 @@ func one(t *rapid.T, typ string, depth int) string {
 	}
 	if typ == "NearbyFeedEdge" {
 		flat = append(flat, "distanceMeters")
+	}
+	if typ == "RecommendReason" {
+		flat = []string{"__typename", "kind", "topic", "kind", "topic", "kind"}
 	}
 	if strings.HasSuffix(typ, "Connection") {
 		flat = []string{"__typename"}
@@ -188,16 +195,21 @@ func TestTheWriterWritesWhatGqlgenWrites(t *testing.T) {
 		s.ServeHTTP(rec, r)
 		return rec.Body.String()
 	}
+	began, err := w.svc.RecommendFeed(context.Background(), w.svc.Reader(reader), 1, nil, nil, feed.Want{})
+	w.must(err)
+	recommended := fmt.Sprintf("recommendFeed(first: 20, after: %q)", feed.EncodeSessionMark(feed.SessionMark{Session: began.EndMark.Session}))
 	const nearby = "nearbyFeed(near: {latitude: 1.25, longitude: -100.0625}, first: 20)"
 	compared := 0
 	rapid.Check(t, func(t *rapid.T) {
-		root := rapid.SampledFrom([]string{"followFeed(first: 20)", nearby, "posts", "followers", "followees(first: 1)"}).Draw(t, "root")
+		root := rapid.SampledFrom([]string{"followFeed(first: 20)", nearby, recommended, "posts", "followers", "followees(first: 1)"}).Draw(t, "root")
 		var query string
 		switch root {
 		case "followFeed(first: 20)":
 			query = root + " " + selection(t, "FollowFeedConnection", 5)
 		case nearby:
 			query = root + " " + selection(t, "NearbyFeedConnection", 5)
+		case recommended:
+			query = root + " " + selection(t, "RecommendFeedConnection", 5)
 		case "posts":
 			query = `user(handle: "person_0") { posts ` + selection(t, "PostConnection", 4) + " }"
 		default:
@@ -208,6 +220,9 @@ func TestTheWriterWritesWhatGqlgenWrites(t *testing.T) {
 		n := rapid.SampledFrom([]int{1, 2, 3, 4, 1, 2, 3, 4, 1, 0}).Draw(t, "n")
 		vars := map[string]any{"n": n, "yes": rapid.Bool().Draw(t, "yes")}
 		as := rapid.SampledFrom([]feed.ID{reader, reader, reader, reader, 0}).Draw(t, "reader")
+		if root == recommended {
+			as = reader // whose session it is
+		}
 		got, want := answers(w.server, query, vars, as), answers(slow, query, vars, as)
 		if sortErrors(got) != sortErrors(want) {
 			t.Fatalf("%s\n%v\ngot  %s\nwant %s", query, vars, got, want)
