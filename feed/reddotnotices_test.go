@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -189,6 +190,57 @@ func TestStatesCountLostNotices(t *testing.T) {
 	}
 	log.lose(func() { mention("lost") })
 	eventually(t, "the count", func() bool { return c.state().Notices == 1 })
+}
+
+// haltedLog is an event stream that is read only while the test lets it.
+type haltedLog struct {
+	feed.EventLog
+	reading sync.Mutex
+	read    atomic.Int64 // how often it was
+}
+
+func (l *haltedLog) EventsAfter(ctx context.Context, place string, wait time.Duration) ([]feed.GatewayEvent, string, bool, error) {
+	l.reading.Lock()
+	defer l.reading.Unlock()
+	l.read.Add(1)
+	return l.EventLog.EventsAfter(ctx, place, min(wait, 20*time.Millisecond))
+}
+
+// A block whose event is lost with the stream holds all the same: what comes in
+// the new stream is not applied to what was derived before.
+func TestABlockThatTheStreamLostHidesPosts(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newWorld(t, usualLists(), onRedis)
+	log := &haltedLog{EventLog: w.hot}
+	hub := live.New(live.Config{
+		Deriver: w.svc, Log: log, Clock: wallClock{}, Logger: slog.New(slog.DiscardHandler), Generation: w.svc.Generation,
+	})
+	g := &gateway{hub: hub, stop: running(hub.Run)}
+	defer g.stop()
+	reader, blocker, friend := w.person("reader"), w.person("blocker"), w.person("friend")
+	w.follow(reader, blocker)
+	w.follow(reader, friend)
+	c := connect(t, w, g, reader)
+	defer c.close()
+	first := w.post(friend, "first")
+	eventually(t, lastOf{c, "the first dot"}, func() bool { return newestOf(c.state()) == first.ID })
+	log.reading.Lock()
+	if _, err := w.svc.Block(ctx, w.reader(blocker), reader); err != nil {
+		t.Fatal(err)
+	}
+	w.flush()
+	hidden := w.post(blocker, "hidden")
+	before := log.read.Load()
+	log.reading.Unlock()
+	eventually(t, "the stream to be read on", func() bool { return log.read.Load() > before+1 })
+	second := w.post(friend, "second")
+	eventually(t, lastOf{c, "the second dot"}, func() bool { return newestOf(c.state()) == second.ID && c.state().Count == 2 })
+	for _, l := range c.looks() {
+		if l.post == hidden.ID {
+			t.Errorf("a post of somebody who blocks: %s", l)
+		}
+	}
 }
 
 // fickle deletes the newest post between a snapshot and its card, as often as told.

@@ -35,13 +35,15 @@ func (h *Hub) readEvents(ctx context.Context) {
 			rest(ctx)
 			continue
 		}
-		place = next
-		h.handle(ctx, events)
 		if now := h.cfg.Generation(); gap || now != generation {
-			// The stream was lost too, and its new entries may stand before our place.
+			// The stream was lost, and its new entries may stand before our place. What
+			// came of it must not be applied: a block may be among what did not.
 			generation = now
 			place, lost = "", true
+			continue
 		}
+		place = next
+		h.handle(ctx, events)
 	}
 }
 

@@ -82,10 +82,10 @@ func (h *Hot) EventsAfter(ctx context.Context, place string, wait time.Duration)
 		}
 	}
 	next = messages[len(messages)-1].ID
-	if len(messages) == eventsAtOnce {
-		if gap, err = h.cutAfter(ctx, place); err != nil {
-			return nil, place, false, err
-		}
+	// A stream that was lost and began anew goes on after our place as if nothing
+	// had happened.
+	if gap, err = h.cutAfter(ctx, place); err != nil {
+		return nil, place, false, err
 	}
 	return events, next, gap, nil
 }
