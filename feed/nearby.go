@@ -202,7 +202,7 @@ func (l *nearbyList) fromRecord(ctx context.Context, limit int) error {
 		l.hot = false
 	}
 	limit *= recordFactor
-	entries, err := l.sc.s.entriesInCells(ctx, geo.Touched(l.near), l.pos, limit)
+	entries, err := l.sc.s.entriesInCells(ctx, cellsWithin(l.near, l.radius), l.pos, limit)
 	if err != nil {
 		return err
 	}
@@ -298,6 +298,31 @@ func (s *Service) cellFromRecord(ctx context.Context, cell geo.Cell) ([]CellEntr
 		}
 	}
 	return cutAt(pos.At + 1)
+}
+
+// cellsWithin are the cells that may hold a post within a radius in metres: of
+// those that the widest disc touches, the ones that come as near.
+func cellsWithin(p geo.Point, radius float64) []geo.Cell {
+	return slices.DeleteFunc(geo.Touched(p), func(c geo.Cell) bool { return atLeast(p, c) > radius+1 })
+}
+
+// atLeast is a lower bound of the way in metres from p to a cell: that to its
+// parallels, and that to the great circles of its meridians.
+func atLeast(p geo.Point, c geo.Cell) float64 {
+	const radian = math.Pi / 180
+	south, west, north, east := c.Box()
+	way := max(south-p.Latitude, p.Latitude-north, 0) * radian
+	if p.Longitude < west || p.Longitude > east {
+		aside := 180.0
+		for _, border := range []float64{west, east} {
+			d := math.Abs(p.Longitude - border)
+			aside = min(aside, d, 360-d)
+		}
+		if aside < 90 { // else the nearest way may lead over a pole
+			way = max(way, math.Asin(math.Sin(aside*radian)*math.Cos(p.Latitude*radian)))
+		}
+	}
+	return way * geo.EarthRadius
 }
 
 // entriesInCells asks the record, for as many cells at a time as it takes.
