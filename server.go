@@ -47,6 +47,7 @@ Usage: feedgate [serve] [flags]         run the gateway and the workers
        feedgate token -user ID          print a signed token that says who reads
        feedgate watch -user ID          print somebody's red dots as they come
        feedgate bench [flags]           measure feeds, fan-out and round trips
+       feedgate evaluate -likes FILE    measure how well recommendations find hidden likes
        feedgate version                 print the version
 
 With nothing else, "feedgate" keeps its data in ./data, fills it with a small sample world,
@@ -66,6 +67,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout 
 		err = runServe(ctx, args, getenv, stdout)
 	case "bench":
 		err = runBench(ctx, args, getenv, stdout)
+	case "evaluate":
+		err = runEvaluate(ctx, args, getenv, stdout)
 	case "import":
 		err = runImport(ctx, args, getenv, stdout)
 	case "token":

@@ -122,6 +122,21 @@ func Number[T ~int | ~int64](s *Set, p *T, name string, def, low, high T, usage 
 	}})
 }
 
+// Decimal is a number that may have a fraction, within bounds.
+func (s *Set) Decimal(p *float64, name string, def, low, high float64, usage string) {
+	*p = def
+	text := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	bounds := text(low) + " to " + text(high)
+	s.add(&setting{name: name, unit: "X", def: text(def), bounds: bounds, usage: usage, assign: func(v string) error {
+		f, err := strconv.ParseFloat(v, 64)
+		if err != nil || !(f >= low && f <= high) { //nolint:staticcheck // NaN is outside too
+			return fmt.Errorf("%q is not a number from %s", v, bounds)
+		}
+		*p = f
+		return nil
+	}})
+}
+
 // Duration is a time span as Go writes it, within bounds.
 func (s *Set) Duration(p *time.Duration, name string, def, low, high time.Duration, usage string) {
 	*p = def
