@@ -23,7 +23,7 @@ type LearnerHooks struct {
 	Failed   func()                    // a batch of users, or a step of building, has to be tried again
 	Building func(under bool)          // new boards are being built by this process, or not any more
 	Serving  func(sinceEpoch int64)    // the epoch (ms since 1970) that readers use, 0 for none; every few seconds
-	Waited   func(users int, ms int64) // a poll of the queue took so many users and learned them in so many ms
+	Waited   func(users int, ms int64) // so many noted users were taken and learned within so many ms
 }
 
 // LearnerConfig is what a Learner is made of. Hooks are optional.

@@ -8,7 +8,7 @@ import (
 	"feedgate/feed"
 )
 
-const takeTTL = 60_000 // ms: users that were taken and not dropped are taken again
+const takeTTL = 30_000 // ms: users whose learner was killed are taken again
 
 // workOff learns the users that were noted, until ctx ends.
 func (l *Learner) workOff(ctx context.Context) {
@@ -30,35 +30,38 @@ func (l *Learner) workOff(ctx context.Context) {
 	}
 }
 
-// workOnce learns one group of noted users, and returns how many it took. While
-// there are no boards the notes stay.
+// workOnce learns one group of noted users, and returns how many it learned.
+// Which epochs there are is read after users were taken: an epoch that is begun
+// later finds on the record what they were noted for.
 func (l *Learner) workOnce(ctx context.Context) (int, error) {
-	epochs, err := l.epochs(ctx)
-	if err != nil || len(epochs) == 0 {
-		return 0, err
-	}
 	began := l.now()
-	take := &feed.TakeUnlearned{Now: began, Until: began + takeTTL, Limit: learnGroup}
-	if err := l.Hot.Do(ctx, take); err != nil || len(take.Users) == 0 {
+	take, state := &feed.TakeUnlearned{Now: began, Until: began + takeTTL, Limit: learnGroup}, &feed.ReadLearning{}
+	if err := l.Hot.Do(ctx, take, state); err != nil || len(take.Users) == 0 {
 		return 0, err
 	}
-	busy, err := l.learn(ctx, take.Users, epochs)
-	if err != nil {
-		return 0, err
-	}
-	held := feed.NewIDSet(busy)
-	done := make([]feed.ID, 0, len(take.Users))
-	for _, user := range take.Users {
-		if !held.Has(user) {
-			done = append(done, user)
+	busy := take.Users // while there are no boards
+	var err error
+	if epochs := epochsOf(&state.Learning); len(epochs) > 0 {
+		if busy, err = l.learn(ctx, take.Users, epochs); err != nil {
+			busy = take.Users
 		}
 	}
-	err = l.Hot.Do(ctx, &feed.DropUnlearned{Users: done, Until: take.Until})
-	l.Hooks.Waited(len(done), l.now()-began)
-	if err == nil && len(held) > 0 { // whoever has them in hand may have read their tastes before
-		err = l.Hot.Do(ctx, &feed.MarkUnlearned{Users: held, Now: l.now()})
+	if errBack := l.giveBack(ctx, take, busy); err == nil {
+		err = errBack
 	}
-	return len(take.Users), err
+	n := len(take.Users) - len(busy)
+	if n > 0 {
+		l.Hooks.Waited(n, l.now()-began)
+	}
+	return n, err
+}
+
+// giveBack ends the taking of users. Those who were not learned are noted
+// again first: whoever has them in hand may have read their tastes before.
+func (l *Learner) giveBack(ctx context.Context, take *feed.TakeUnlearned, busy []feed.ID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTimeout)
+	defer cancel()
+	return l.Hot.Do(ctx, &feed.MarkUnlearned{Users: busy, Now: l.now()}, &feed.DropUnlearned{Users: take.Users, Until: take.Until})
 }
 
 // quiet logs the first of a row of failures, and their end.

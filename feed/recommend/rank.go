@@ -92,6 +92,6 @@ func (r *request) score(c *candidate, weights *[features]float64) {
 			most, c.reason = part, c.subjects[i]
 		}
 	}
-	c.score = math.Round(sum*1e9) / 1e9
+	c.score = math.Round(sum*1e8) / 1e8
 	c.order = order(r.q.Reader, c.id)
 }

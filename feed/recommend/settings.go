@@ -46,10 +46,13 @@ type Settings struct {
 	TrendingRecall int
 	FreshRecall    int
 
-	// FreshAge is how old a post on the fresh board may be, and FreshHalfLife the
-	// age at which the feature is a half.
-	FreshAge      time.Duration
-	FreshHalfLife time.Duration
+	// FreshAge is how old a post on the fresh board may be to be tried,
+	// FreshEngagements how many engagements it may have (with more, people have
+	// seen it, whether they said so or not), and FreshHalfLife the age at which the
+	// feature is a half.
+	FreshAge         time.Duration
+	FreshEngagements int
+	FreshHalfLife    time.Duration
 
 	// Spacing.
 	AuthorSpacing int // among so many places in a row an author has one
@@ -86,7 +89,7 @@ func DefaultSettings() Settings {
 		SimilarRead: 300, TopicsRead: 8, TopicRead: 200, TrendingRead: 500, DirectoryRead: 500,
 		Authors: 5, AuthorPosts: 20, FreshRead: 200,
 		SimilarRecall: 400, TopicRecall: 100, SocialRecall: 100, TrendingRecall: 100, FreshRecall: 50,
-		FreshAge: 7 * day, FreshHalfLife: 2 * day,
+		FreshAge: 7 * day, FreshEngagements: 3, FreshHalfLife: 2 * day,
 		AuthorSpacing: 5, TopicRun: 3, LookAhead: 20, ExploreEvery: 10,
 		SimilarKeep: 300, SimilarSlack: 300,
 		TopicKeep: 200, TopicSlack: 200,

@@ -157,6 +157,8 @@ func (s *trending) describe(r *request, c *candidate) {
 
 // ----- what nobody has viewed -----
 
+const hour = 3600_000 // ms
+
 type fresh struct {
 	board *feed.ReadBoard
 	on    map[feed.ID]struct{}
@@ -189,8 +191,11 @@ func (s *fresh) recall(r *request, p *pool) {
 }
 
 func (s *fresh) describe(r *request, c *candidate) {
-	_, c.fresh = s.on[c.id]
-	c.features[featureFresh] = fade(r.now-c.post.At, r.set.FreshHalfLife)
+	_, on := s.on[c.id]
+	c.fresh = on && c.n <= float64(r.set.FreshEngagements)
+	// By whole hours: an order that changes by the millisecond helps nobody.
+	age := (r.now - c.post.At) / hour * hour
+	c.features[featureFresh] = fade(age, r.set.FreshHalfLife)
 	c.subjects[featureFresh] = feed.Reason{Kind: feed.ReasonFresh}
 }
 

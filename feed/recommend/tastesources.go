@@ -3,6 +3,7 @@ package recommend
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -96,18 +97,14 @@ func (s *topical) askMore(r *request) []feed.Op {
 			}
 		}
 	}
-	topics := make([]string, 0, len(s.weights))
+	topics := slices.Sorted(maps.Keys(s.weights)) // sums of the same order are the same
 	sum := 0.0
-	for t, x := range s.weights {
-		topics = append(topics, t)
-		sum += x * x
+	for _, t := range topics {
+		sum += s.weights[t] * s.weights[t]
 	}
 	s.length = math.Sqrt(sum)
-	slices.SortFunc(topics, func(a, b string) int {
-		if c := cmp.Compare(s.weights[b]*s.idf(b), s.weights[a]*s.idf(a)); c != 0 {
-			return c
-		}
-		return cmp.Compare(a, b)
+	slices.SortStableFunc(topics, func(a, b string) int {
+		return cmp.Compare(s.weights[b]*s.idf(b), s.weights[a]*s.idf(a))
 	})
 	for _, t := range topics[:min(r.set.TopicsRead, len(topics))] {
 		s.boards = append(s.boards, &feed.ReadBoard{Board: ofTopic(r.epoch, t), Limit: r.set.TopicRead})
