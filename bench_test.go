@@ -55,6 +55,40 @@ func TestBenchMeasuresEveryPartAndRoundTripsStayWithinTheirBounds(t *testing.T) 
 	}
 }
 
+// The first page of recommendFeed and the next one are compared with what they
+// await, and neither awaits more for a longer page.
+func TestBenchMeasuresRecommendFeedAndALongerPageTakesTheSameRoundTrips(t *testing.T) {
+	t.Parallel()
+	redis := redisserver.Start(t)
+	cmd := exec.Command(build(t), "bench", "-only", "recommend", "-json", "-redis-url", redis.URL(), "-readers", "3", "-rounds", "1", "-requests", "10",
+		"-recommend-people", "40", "-recommend-posts", "400", "-recommend-likes", "20", "-recommend-followees", "5")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report bench.Report
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	m, trips := report.Recommend, report.RecommendTrips
+	if m == nil || m.First == nil || m.Next == nil || m.First.Ratio <= 0 || m.Next.Ratio <= 0 || len(trips) != 2 {
+		t.Fatalf("a figure is missing: %s", out)
+	}
+	if m.First.Commands <= m.Next.Commands || m.Next.Commands < 4 {
+		t.Errorf("a first page awaits %d commands and the next one %d", m.First.Commands, m.Next.Commands)
+	}
+	small, large := trips[0], trips[1]
+	small.First = large.First
+	if small.ColdRecord < 1 || small.FirstRedis <= small.NextRedis {
+		t.Errorf("the round trips of a first page when cold, when warm, and of the next one: %+v", small)
+	}
+	small.ColdRedis, small.ColdRecord = large.ColdRedis, large.ColdRecord // depends on what the server beside has filled in already
+	if small != large {
+		t.Errorf("a longer page makes other round trips: %+v, %+v", trips[0], trips[1])
+	}
+}
+
 // However many of an author's followers are connected, a publish takes the
 // same commands.
 func TestBenchMeasuresRedDotsAndAPublishTakesTheSameCommandsForAnyNumberOfReaders(t *testing.T) {

@@ -68,6 +68,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	}{
 		{config.BenchRead, b.measureRead},
 		{config.BenchCPU, b.measureCPU},
+		{config.BenchRecommend, b.measureRecommend},
 		{config.BenchTrips, b.measureTrips},
 		{config.BenchFanout, b.measureFanout},
 		{config.BenchLive, b.measureLive}, // last: it stops the server
@@ -114,6 +115,9 @@ func (b *bench) open(ctx context.Context) (err error) {
 	if err := b.server.await(ctx, serving(t.client, "http://"+b.serverAt+"/readyz")); err != nil {
 		return err
 	}
+	if err := b.learned(ctx); err != nil {
+		return err
+	}
 	if b.world == nil {
 		return nil
 	}
@@ -128,7 +132,7 @@ func (b *bench) open(ctx context.Context) (err error) {
 
 // fill makes the data that the wanted parts need.
 func (b *bench) fill(ctx context.Context) error {
-	if !slices.Equal(b.Only, []string{config.BenchLive}) {
+	if b.Has(config.BenchRead) || b.Has(config.BenchCPU) || b.Has(config.BenchFanout) || b.Has(config.BenchTrips) {
 		b.say("making %d people and %d posts", b.Users, b.Posts)
 		b.world = newWorld(b.Bench, b.Clock.Now())
 		if err := b.world.fill(ctx, b.gateway.Record); err != nil {
@@ -139,6 +143,11 @@ func (b *bench) fill(ctx context.Context) error {
 		b.say("making %d followers", b.Followers)
 		if err := b.world.followers(ctx, b.gateway.Record, b.Followers); err != nil {
 			return fmt.Errorf("making the followers: %w", err)
+		}
+	}
+	if b.Has(config.BenchRecommend) {
+		if err := b.fans(ctx); err != nil {
+			return fmt.Errorf("making people with tastes: %w", err)
 		}
 	}
 	if b.Has(config.BenchLive) {
@@ -236,41 +245,48 @@ func (b *bench) measureRead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.report.Read, err = b.beside(ctx, scripts, func(int) []byte { return b.payload })
+	return err
+}
+
+// beside times queries over HTTP, one client, and their bare commands by turns.
+// payload gives the query of each script.
+func (b *bench) beside(ctx context.Context, scripts []*script, payload func(i int) []byte) (*Read, error) {
 	t := newTarget(b.url(), 1)
-	bare := make([][][][]any, len(scripts))
+	bare := make([][]together, len(scripts))
 	for i, s := range scripts {
-		bare[i] = s.prepared()
+		bare[i] = s.waves()
 	}
 	var p50, p99, bare50, ratio []float64
 	var buf bytes.Buffer
 	for range b.Rounds {
 		served, err := timed(b.Clock, b.Requests, func(i int) error {
-			return t.post(ctx, scripts[i%len(scripts)].Reader, b.payload, &buf)
+			i %= len(scripts)
+			return t.post(ctx, scripts[i].Reader, payload(i), &buf)
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		alone, err := timed(b.Clock, b.Requests, func(i int) error {
-			for _, trip := range bare[i%len(bare)] {
-				if _, err := replies(ctx, b.redis, trip); err != nil {
+			for _, w := range bare[i%len(bare)] {
+				if err := w.run(ctx, b.redis); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p50 = append(p50, micros(percentile(served, 0.5)))
 		p99 = append(p99, micros(percentile(served, 0.99)))
 		bare50 = append(bare50, micros(percentile(alone, 0.5)))
 		ratio = append(ratio, p50[len(p50)-1]/bare50[len(bare50)-1])
 	}
-	b.report.Read = &Read{
+	return &Read{
 		P50: median(p50), P99: median(p99), Bare: median(bare50), Ratio: median(ratio),
 		Trips: len(scripts[0].Trips), Commands: scripts[0].commands(),
-	}
-	return nil
+	}, nil
 }
 
 // cpuFactor is how many more requests a round of cpu has, since /proc counts in hundredths of a second.

@@ -42,8 +42,10 @@ type tapKey struct{}
 
 // trace is what one request awaited.
 type trace struct {
-	mu    sync.Mutex
-	redis [][][]any // round trips of commands of arguments
+	mu     sync.Mutex
+	redis  [][][]any // round trips of commands of arguments
+	beside []bool    // a round trip began while one before it was under way
+	under  int       // round trips under way
 }
 
 // tap watches the round trips of requests that carry a trace, and counts those
@@ -75,10 +77,11 @@ func watched(ctx context.Context) (context.Context, *trace) {
 	return context.WithValue(ctx, tapKey{}, tr), tr
 }
 
-func note(ctx context.Context, cmds []redis.Cmder) {
+// note writes a round trip down, and gives what is to be called at its end.
+func note(ctx context.Context, cmds []redis.Cmder) (end func()) {
 	tr, ok := ctx.Value(tapKey{}).(*trace)
 	if !ok {
-		return
+		return func() {}
 	}
 	trip := make([][]any, len(cmds))
 	for i, cmd := range cmds {
@@ -87,6 +90,13 @@ func note(ctx context.Context, cmds []redis.Cmder) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.redis = append(tr.redis, trip)
+	tr.beside = append(tr.beside, tr.under > 0)
+	tr.under++
+	return func() {
+		tr.mu.Lock()
+		defer tr.mu.Unlock()
+		tr.under--
+	}
 }
 
 // DialHook implements [redis.Hook].
@@ -97,7 +107,7 @@ func (t *tap) DialHook(next redis.DialHook) redis.DialHook {
 // ProcessHook implements [redis.Hook].
 func (t *tap) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		note(ctx, []redis.Cmder{cmd})
+		defer note(ctx, []redis.Cmder{cmd})()
 		return next(ctx, cmd)
 	}
 }
@@ -105,7 +115,7 @@ func (t *tap) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // ProcessPipelineHook implements [redis.Hook].
 func (t *tap) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		note(ctx, cmds)
+		defer note(ctx, cmds)()
 		return next(ctx, cmds)
 	}
 }

@@ -18,6 +18,7 @@ import (
 type script struct {
 	Reader feed.ID      `json:"reader"`
 	Trips  [][][]string `json:"trips"`
+	Beside []bool       `json:"beside"` // of each trip: it began while one before it was under way
 }
 
 // record runs a query in this process and writes down what it awaits.
@@ -27,7 +28,7 @@ func (b *bench) record(ctx context.Context, reader feed.ID, payload []byte) (*sc
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &script{Reader: reader}
+	s := &script{Reader: reader, Beside: tr.beside}
 	for _, trip := range tr.redis {
 		commands := make([][]string, len(trip))
 		for i, args := range trip {
@@ -85,6 +86,31 @@ func replies(ctx context.Context, client *redis.Client, commands [][]any) ([]*re
 	}
 	_, err := pipe.Exec(ctx)
 	return cmds, broken(err)
+}
+
+// together is round trips that are under way at the same time.
+type together [][][]any
+
+// waves are a script's round trips as they followed one another, with the
+// arguments as the driver takes them.
+func (s *script) waves() []together {
+	var waves []together
+	for i, trip := range s.prepared() {
+		if last := len(waves) - 1; s.Beside[i] && last >= 0 {
+			waves[last] = append(waves[last], trip)
+		} else {
+			waves = append(waves, together{trip})
+		}
+	}
+	return waves
+}
+
+// run awaits all of them.
+func (w together) run(ctx context.Context, client *redis.Client) error {
+	return spread(len(w), len(w), func(_, i int) error {
+		_, err := replies(ctx, client, w[i])
+		return err
+	})
 }
 
 // broken leaves out that a key is not there.

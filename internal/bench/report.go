@@ -25,6 +25,9 @@ type Report struct {
 	Trips  []Trips `json:"trips,omitempty"`
 	Live   *Live   `json:"live,omitempty"`
 	Target *Target `json:"target,omitempty"`
+
+	Recommend      *Recommend       `json:"recommend,omitempty"`
+	RecommendTrips []RecommendTrips `json:"recommend_trips,omitempty"`
 }
 
 // Read is followFeed over HTTP by one client.
@@ -96,7 +99,7 @@ func (r *Report) print(w io.Writer, asJSON bool) error {
 	if t := r.Target; t != nil {
 		fmt.Fprintf(&b, "\nfollowFeed(first: %d), one client\n  p50 %8.0f us   p99 %8.0f us\n", r.First, t.P50, t.P99)
 		fmt.Fprintf(&b, "%d clients\n  %.0f requests a second\n", t.Clients, t.Rate)
-	} else if r.Live == nil {
+	} else if r.Read != nil || r.CPU != nil || r.Fanout != nil || len(r.Trips) > 0 {
 		fmt.Fprintf(&b, "%d people, %d posts, inboxes of about %d\n", r.Users, r.Posts, r.Inbox)
 	}
 	if m := r.Read; m != nil {
@@ -123,6 +126,7 @@ func (r *Report) print(w io.Writer, asJSON bool) error {
 			fmt.Fprintf(&b, "  followFeed %-6s %4d %15d %7d %14d %7d\n", t.Shape, t.First, t.WarmRedis, t.WarmRecord, t.ColdRedis, t.ColdRecord)
 		}
 	}
+	r.printRecommend(&b)
 	if r.Live != nil {
 		r.Live.print(&b)
 	}

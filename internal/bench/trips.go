@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"feedgate/feed"
+	"feedgate/internal/config"
 )
 
 // heard is how long a gateway may take to hear of a new generation.
@@ -42,17 +43,26 @@ func (b *bench) measureTrips(ctx context.Context) error {
 			b.report.Trips = append(b.report.Trips, trips)
 		}
 	}
-	return nil
+	if b.Has(config.BenchRecommend) {
+		return nil // counted there
+	}
+	return b.recommendTrips(ctx, firstUser)
 }
 
 // count runs a query as the first reader and counts what it awaits.
 func (b *bench) count(ctx context.Context, payload []byte) (hot, rec int, err error) {
+	hot, rec, _, err = b.countAs(ctx, firstUser, payload)
+	return hot, rec, err
+}
+
+// countAs does so as any reader, and gives the answer as well.
+func (b *bench) countAs(ctx context.Context, reader feed.ID, payload []byte) (hot, rec int, answer []byte, err error) {
 	b.tap.record.Store(0)
-	s, _, err := b.record(ctx, firstUser, payload)
+	s, answer, err := b.record(ctx, reader, payload)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, nil, err
 	}
-	return len(s.Trips), int(b.tap.record.Load()), nil
+	return len(s.Trips), int(b.tap.record.Load()), answer, nil
 }
 
 // chill makes everything hot count as missing.

@@ -14,6 +14,8 @@ const (
 	BenchFanout = "fanout"
 	BenchTrips  = "trips"
 	BenchLive   = "live"
+
+	BenchRecommend = "recommend"
 )
 
 // Bench is what a measurement runs with.
@@ -35,6 +37,10 @@ type Bench struct {
 	Active    bool
 	Publishes int
 	Quiet     time.Duration
+	Fans      int
+	Wares     int
+	Tastes    int
+	Friends   int
 	JSON      bool
 	Target    string
 	As        string
@@ -47,16 +53,16 @@ func (c *Bench) Has(part string) bool { return slices.Contains(c.Only, part) }
 // ParseBench reads the settings of the bench command.
 func ParseBench(args []string, getenv func(string) string) (*Bench, error) {
 	c := &Bench{}
-	parts := []string{BenchRead, BenchCPU, BenchFanout, BenchTrips, BenchLive}
-	only := strings.Join(parts[:4], ",") // live takes minutes
+	parts := []string{BenchRead, BenchCPU, BenchFanout, BenchTrips, BenchLive, BenchRecommend}
+	only := strings.Join(parts[:4], ",") // the others take minutes
 	s := NewSet("bench", "Measure feeds, fan-out, round trips and red dots: on an own server with data of its own, or on a running one.", "", getenv)
 	s.Group("What is measured")
 	s.String(&only, "only", "PARTS", only, "A comma-separated choice: read (followFeed over HTTP beside the bare Redis commands), "+
 		"cpu (processor time a request beside a plain handler), fanout (inbox writes a second beside bare ZADDs), "+
 		"trips (round trips a query), live (red dots: what an idle socket costs, from publishing to the last socket, "+
-		"commands a publish).", nil)
+		"commands a publish), recommend (recommendFeed over HTTP beside the bare Redis commands, and its round trips).", nil)
 	Number(s, &c.Rounds, "rounds", 5, 1, 100, "Rounds in which both sides alternate; the medians count.")
-	Number(s, &c.Requests, "requests", 400, 10, 1_000_000, "Requests a round of read; cpu makes ten times as many.")
+	Number(s, &c.Requests, "requests", 400, 10, 1_000_000, "Requests a round of read and recommend; cpu makes ten times as many.")
 	Number(s, &c.Clients, "clients", 16, 1, 1024, "Clients at a time for cpu.")
 	Number(s, &c.First, "first", 20, 1, 100, "Posts a page.")
 	Number(s, &c.Followers, "followers", 100_000, 1000, 5_000_000, "Followers of the author whose posts are fanned out.")
@@ -67,6 +73,10 @@ func ParseBench(args []string, getenv func(string) string) (*Bench, error) {
 	Number(s, &c.Publishes, "live-publishes", 20, 2, 1000, "Posts over which commands a publish are counted, for each number of sockets.")
 	s.Duration(&c.Quiet, "live-quiet", 10*time.Second, time.Second, 5*time.Minute,
 		"How long live looks at a server that has nothing to do; half of it, live waits for what is left to the background.")
+	Number(s, &c.Fans, "recommend-people", 2000, 20, 1_000_000, "People whose tastes recommend learns.")
+	Number(s, &c.Wares, "recommend-posts", 5000, 200, 1_000_000, "Posts that they like some of.")
+	Number(s, &c.Tastes, "recommend-likes", 50, 1, 200, "Likes of each.")
+	Number(s, &c.Friends, "recommend-followees", 20, 0, 1000, "People whom each follows.")
 	s.Group("The own server and its data")
 	s.String(&c.RedisURL, "redis-url", "URL", "", "A Redis to use; its keys of other feedgates are not touched, but it should be empty. "+
 		"Without it, a redis-server is started and stopped.", checkURL("redis", "rediss", "unix"))
@@ -84,6 +94,7 @@ func ParseBench(args []string, getenv func(string) string) (*Bench, error) {
 	s.Outro(`Examples:
   feedgate bench
   feedgate bench -only trips
+  feedgate bench -only recommend
   feedgate bench -only live -live-sockets 10000
   feedgate bench -target http://127.0.0.1:8080/graphql -as 900000001,900000002`)
 	rest, err := s.Parse(args)
