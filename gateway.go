@@ -70,6 +70,7 @@ type gateway struct {
 	metrics *httpapi.Metrics
 	record  record
 	hot     *redis.Hot
+	ranking recommend.Settings // of engine and learner
 	service *feed.Service
 	hub     *live.Hub
 }
@@ -152,7 +153,7 @@ func (g *gateway) openService(ctx context.Context, settings feed.Settings) error
 		return err
 	}
 	engine := recommend.New(recommend.Config{
-		Hot: g.hot, Recent: g.record, Authors: g.record, Clock: systemClock{}, Log: g.log, Settings: recommend.DefaultSettings(),
+		Hot: g.hot, Recent: g.record, Authors: g.record, Clock: systemClock{}, Log: g.log, Settings: g.ranking,
 		Count: telemetry.SourcesLost(g.metrics.Registry(), recommend.SourceNames()),
 	})
 	g.service = feed.New(feed.Config{
@@ -191,7 +192,7 @@ func (g *gateway) openWorkers(ctx context.Context, c *config.Serve) error {
 	lm := telemetry.NewLearner(g.metrics.Registry())
 	learner := recommend.NewLearner(recommend.LearnerConfig{
 		Hot: g.hot, Record: g.record, Generation: g.service.Generation, Clock: systemClock{}, Log: g.log,
-		Settings: recommend.DefaultSettings(),
+		Settings: g.ranking,
 		Hooks:    recommend.LearnerHooks{Learned: lm.Learned, Failed: lm.Failed, Building: lm.Building, Serving: lm.Serving},
 	})
 	_, err := g.stack.Go(ctx, "learner", learner.Run)

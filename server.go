@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"feedgate/feed"
+	"feedgate/feed/recommend"
 	"feedgate/internal/auth"
 	"feedgate/internal/bench"
 	"feedgate/internal/config"
@@ -220,7 +221,9 @@ func newLog(level string, asJSON bool) *slog.Logger {
 }
 
 func newGateway(log *slog.Logger, grace time.Duration) *gateway {
-	return &gateway{log: log, stack: lifecycle.NewStack(log, grace), metrics: httpapi.NewMetrics()}
+	return &gateway{
+		log: log, stack: lifecycle.NewStack(log, grace), metrics: httpapi.NewMetrics(), ranking: recommend.DefaultSettings(),
+	}
 }
 
 func runServe(ctx context.Context, args []string, getenv func(string) string, stdout io.Writer) (err error) {
@@ -229,6 +232,7 @@ func runServe(ctx context.Context, args []string, getenv func(string) string, st
 		return err
 	}
 	g := newGateway(newLog(c.LogLevel, c.LogJSON), c.Stop)
+	g.ranking = c.Recommend
 	defer func() { err = errors.Join(err, g.stack.Stop(ctx)) }()
 	if err := g.openStores(ctx, c.Stores, bench.Taps{}); err != nil {
 		return err

@@ -84,6 +84,7 @@ Examples:
 	case c.Memory && c.RedisURL == "":
 		return nil, &UsageError{Command: "evaluate", Text: "-memory needs a real Redis: pass the -redis-url of an empty one."}
 	}
+	keepSimilar(&c.Recommend)
 	if without != "" {
 		c.Without = strings.Split(without, ",")
 	}

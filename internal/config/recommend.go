@@ -35,9 +35,15 @@ func addRecommend(s *Set, c *recommend.Settings) {
 	Number(s, &c.ExploreEvery, "recommend-explore-every", def.ExploreEvery, 0, 100,
 		"One place of so many is for a post that nobody has viewed yet; 0 is for none.")
 	Number(s, &c.SimilarKeep, "recommend-similar-keep", def.SimilarKeep, 10, 5_000,
-		"The number of similar posts that the board of a post is cut to. Most of what recommendation keeps in Redis are these boards.")
+		"The number of similar posts that the board of a post is cut to when it has grown to twice that. Most of what recommendation keeps in Redis are these boards.")
 	s.Duration(&c.TrendingHalfLife, "recommend-trending-half-life", def.TrendingHalfLife, time.Hour, 365*24*time.Hour,
 		"The time in which an engagement loses half of what it counts for what is popular now.")
 	s.Duration(&c.FreshAge, "recommend-fresh-age", def.FreshAge, time.Minute, 365*24*time.Hour,
 		"How old a post may be that is shown because nobody has viewed it yet.")
+}
+
+// keepSimilar reads all of a board that is kept, and lets it grow to twice
+// that before it is cut: counts that were cut early are wrong.
+func keepSimilar(c *recommend.Settings) {
+	c.SimilarRead, c.SimilarSlack = c.SimilarKeep, c.SimilarKeep
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"feedgate/feed"
+	"feedgate/feed/recommend"
 )
 
 // Role says which parts of feedgate a process runs.
@@ -41,20 +42,21 @@ func (c *Stores) MongoDatabase() string {
 
 // Serve is what the server runs with.
 type Serve struct {
-	Addr     string
-	Role     Role
-	Stores   Stores
-	Auth     Auth
-	Feed     feed.Settings
-	FeedMode string
-	Workers  Workers
-	Sockets  Sockets
-	Timeout  time.Duration
-	Sample   bool
-	Stop     time.Duration
-	LogLevel string
-	LogJSON  bool
-	Loopback bool // Addr can be reached from this machine alone
+	Addr      string
+	Role      Role
+	Stores    Stores
+	Auth      Auth
+	Feed      feed.Settings
+	Recommend recommend.Settings
+	FeedMode  string
+	Workers   Workers
+	Sockets   Sockets
+	Timeout   time.Duration
+	Sample    bool
+	Stop      time.Duration
+	LogLevel  string
+	LogJSON   bool
+	Loopback  bool // Addr can be reached from this machine alone
 }
 
 // Development reports whether requests may name their reader without a token.
@@ -71,6 +73,7 @@ func ParseServe(args []string, getenv func(string) string) (*Serve, error) {
 	if len(rest) > 0 {
 		return nil, &UsageError{Command: "serve", Text: fmt.Sprintf("%q is no flag: serve takes flags only.", rest[0])}
 	}
+	keepSimilar(&c.Recommend)
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -91,6 +94,7 @@ func (c *Serve) settings(getenv func(string) string) *Set {
 		"MiB that the in-process Redis may take, about; above it, what was not used lately is dropped and read anew.")
 	addAuth(s, &c.Auth)
 	addFeed(s, &c.Feed)
+	addRecommend(s, &c.Recommend)
 	Choice(s, &c.FeedMode, "feed-mode", "push", []string{"push"},
 		"How posts reach readers. Only push is built: each post goes into the inbox of each active follower.")
 	addWorkers(s, &c.Workers)
