@@ -264,7 +264,7 @@ func TestReasonsNameTheirSubjects(t *testing.T) {
 			kinds := make(map[feed.ReasonKind]int)
 			for i, reason := range why {
 				kinds[reason.Kind]++
-				ok := true
+				var ok bool
 				switch reason.Kind {
 				case feed.ReasonLikedSimilar:
 					ok = slices.Contains(g.posts[0][:3], reason.Post)
