@@ -127,6 +127,11 @@ func (p *plainSort) feedOf(reader feed.ID) []feed.Position {
 // imported opens a gateway on a record that holds a bundle.
 func imported(t *testing.T, path string) *gateway {
 	t.Helper()
+	return importedWith(t, path, feed.DefaultSettings())
+}
+
+func importedWith(t *testing.T, path string, set feed.Settings) *gateway {
+	t.Helper()
 	data := t.TempDir()
 	var said bytes.Buffer
 	began := time.Now()
@@ -143,7 +148,7 @@ func imported(t *testing.T, path string) *gateway {
 	if err := g.openStores(t.Context(), config.Stores{Data: data, Memory: 256}, bench.Taps{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.openService(t.Context(), feed.DefaultSettings()); err != nil {
+	if err := g.openService(t.Context(), set); err != nil {
 		t.Fatal(err)
 	}
 	return g

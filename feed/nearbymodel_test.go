@@ -208,7 +208,7 @@ func (c *nearbyMachine) storm(t *rapid.T) {
 			mu.Lock()
 			c.m.posts = append(c.m.posts, *p)
 			mu.Unlock()
-			fail(c.findsIt(p))
+			fail(c.findsIt(ctx, p))
 		})
 	}
 	if lose {
@@ -225,12 +225,12 @@ func (c *nearbyMachine) storm(t *rapid.T) {
 }
 
 // findsIt looks for a post where it was published, on the page above it.
-func (c *nearbyMachine) findsIt(p *feed.Post) error {
+func (c *nearbyMachine) findsIt(ctx context.Context, p *feed.Post) error {
 	at, ok := p.Point()
 	if !ok {
 		return nil
 	}
-	page, err := c.w.svc.NearbyFeed(context.Background(), c.w.reader(p.Author), feed.Nearby{Point: at, Radius: 1}, 20, feed.Newest(), feed.Want{})
+	page, err := c.w.svc.NearbyFeed(ctx, c.w.reader(p.Author), feed.Nearby{Point: at, Radius: 1}, 20, feed.Newest(), feed.Want{})
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func TestNothingMorePreciseThanWhatWasPublishedIsFound(t *testing.T) {
 					if metres%feed.DistanceStep != 0 || metres > 5000 || !ok {
 						t.Fatalf("distance %d", metres)
 					}
-					seen[it.Post.ID] = fmt.Sprint(metres)
+					seen[it.Post.ID] = fmt.Sprint(metres, " away")
 					if reader != ann {
 						place, ok := w.svc.PublicPlace(w.reader(reader), it.Post)
 						seen[it.Post.ID] = fmt.Sprint(metres, place, ok)
