@@ -113,6 +113,10 @@ func (r *run) seed(ctx context.Context, b *Bundle, seed uint64, out *Outcome) (e
 	return nil
 }
 
+// atOnce is how many people are asked for at a time on each processor: most of
+// a ranking is waiting for Redis.
+const atOnce = 3
+
 // ask has every row rank for everybody, and gives the means of each row.
 func (r *run) ask(ctx context.Context, w *World, asked []question) ([]Scores, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -123,7 +127,7 @@ func (r *run) ask(ctx context.Context, w *World, asked []question) ([]Scores, er
 	}
 	var next, done atomic.Int64
 	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
+	for range atOnce * runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			a := r.newAsker(w)
 			for i := int(next.Add(1)) - 1; i < len(asked) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
