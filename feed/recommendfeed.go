@@ -165,9 +165,8 @@ func (rq *recommending) end(p *RecommendPage) {
 // at the end of one session one does so; it returns false for the others.
 func (rq *recommending) rank(ctx context.Context) (bool, error) {
 	if len(rq.session.ranked) > 0 {
-		alone, err := rq.takeSession(ctx)
-		if err != nil || !alone {
-			return false, err
+		if !rq.takeSession(ctx) {
+			return false, nil
 		}
 		if rq.offset < len(rq.session.ranked) {
 			return true, nil // another one was here meanwhile
@@ -199,18 +198,18 @@ func (rq *recommending) rank(ctx context.Context) (bool, error) {
 
 // takeSession takes the lease of the session, and reads it once more. It
 // returns false when another one holds it.
-func (rq *recommending) takeSession(ctx context.Context) (bool, error) {
+func (rq *recommending) takeSession(ctx context.Context) bool {
 	token := rq.session.token
 	lease := &TakeLease{Name: "session:" + string(token), User: rq.reader, Token: newToken(), TTL: LeaseTTL}
 	kept := &ReadSession{Token: token}
 	if !rq.t.do(ctx, lease, kept) || !lease.Taken {
-		return false, nil
+		return false
 	}
 	if s, ok := decodeSession(token, kept.Data); ok && s.reader == rq.reader && len(s.ranked) >= len(rq.session.ranked) {
 		rq.session = s
 	}
 	rq.lease = lease
-	return true, nil
+	return true
 }
 
 // judge hydrates what is ranked and decides what the reader is shown. The

@@ -58,7 +58,7 @@ func (s *Service) newTastesLoad(users []ID) *soloLoad[Tastes] {
 
 // newViewsLoad loads what one reader has viewed.
 func (s *Service) newViewsLoad(reader ID) *soloLoad[Views] {
-	return &soloLoad[Views]{newLoad[Views]([]ID{reader}, false), func(ctx context.Context, ids []ID) (map[ID]*Views, error) {
+	return &soloLoad[Views]{newLoad[Views]([]ID{reader}, false), func(ctx context.Context, _ []ID) (map[ID]*Views, error) {
 		posts, err := s.views.ViewsOf(ctx, reader, s.now()-ViewsKept, MaxViews)
 		return map[ID]*Views{reader: {Posts: posts}}, err
 	}}
