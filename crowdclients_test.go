@@ -223,7 +223,9 @@ func (c *throng) compare(i int) error {
 	if err != nil {
 		return err
 	}
-	var read struct{ Data json.RawMessage }
+	var read struct {
+		Data json.RawMessage `json:"data"`
+	}
 	if err := errors.Join(json.NewDecoder(resp.Body).Decode(&read), resp.Body.Close()); err != nil {
 		return err
 	}

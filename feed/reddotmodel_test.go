@@ -48,6 +48,7 @@ type visibility struct {
 type outage struct{ from, to time.Time }
 
 func newDots(tb testing.TB, w *world, redis *redisserver.Server) *dots {
+	tb.Helper()
 	return &dots{
 		machine: &machine{w: w, m: newModel()}, tb: tb, redis: redis,
 		postSeq: make(map[feed.ID]int), follows: make(map[[2]feed.ID]int), marks: make(map[feed.ID]feed.Position),

@@ -129,7 +129,7 @@ func (s *Set) Decimal(p *float64, name string, def, low, high float64, usage str
 	bounds := text(low) + " to " + text(high)
 	s.add(&setting{name: name, unit: "X", def: text(def), bounds: bounds, usage: usage, assign: func(v string) error {
 		f, err := strconv.ParseFloat(v, 64)
-		if err != nil || !(f >= low && f <= high) { //nolint:staticcheck // NaN is outside too
+		if err != nil || !(f >= low && f <= high) { // NaN is outside, too
 			return fmt.Errorf("%q is not a number from %s", v, bounds)
 		}
 		*p = f
