@@ -59,13 +59,49 @@ func best(r *request, hints []hint, limit int) []hint {
 			kept = append(kept, h)
 		}
 	}
-	slices.SortFunc(kept, func(a, b hint) int {
+	better := func(a, b hint) int {
 		if c := cmp.Compare(b.score, a.score); c != 0 {
 			return c
 		}
 		return compare(order(r.q.Reader, a.id), order(r.q.Reader, b.id))
-	})
-	return kept[:min(limit, len(kept))]
+	}
+	kept = first(kept, limit, better)
+	slices.SortFunc(kept, better)
+	return kept
+}
+
+// first gives the n of a list that an order puts first, in no order. It looks
+// at most of a long list once: those chosen form a heap with the last on top.
+func first[T any](list []T, n int, order func(a, b T) int) []T {
+	if len(list) <= n {
+		return list
+	}
+	heap := list[:n]
+	sink := func(i int) {
+		for {
+			last := i
+			for c := 2*i + 1; c <= 2*i+2 && c < n; c++ {
+				if order(heap[c], heap[last]) > 0 {
+					last = c
+				}
+			}
+			if last == i {
+				return
+			}
+			heap[i], heap[last] = heap[last], heap[i]
+			i = last
+		}
+	}
+	for i := n/2 - 1; i >= 0; i-- {
+		sink(i)
+	}
+	for _, x := range list[n:] {
+		if n > 0 && order(x, heap[0]) < 0 {
+			heap[0] = x
+			sink(0)
+		}
+	}
+	return heap
 }
 
 func compare(a, b uint64) int { return cmp.Compare(a, b) }

@@ -28,11 +28,13 @@ type further interface {
 type similar struct {
 	boards []*feed.ReadBoard // of the seeds as the reader knows them
 	more   []*feed.ReadBoard // of the originals of reposts without words
-	sums   map[feed.ID]*likeness
+	found  []likeness
+	index  map[feed.ID]int32 // into found
 }
 
 // likeness is what the seeds say of one post.
 type likeness struct {
+	post             feed.ID
 	sum, part, count float64
 	seed             feed.ID // the one with the largest part
 }
@@ -46,7 +48,7 @@ func (s *similar) ask(r *request) []feed.Op {
 	if r.epoch == 0 {
 		return nil
 	}
-	for i := range r.seeds {
+	for i := range min(r.set.SimilarSeeds, len(r.seeds)) {
 		s.boards = append(s.boards, &feed.ReadBoard{Board: similarTo(r.epoch, r.seeds[i].was), Limit: r.set.SimilarRead})
 	}
 	return ops(s.boards)
@@ -57,7 +59,7 @@ func (s *similar) askMore(r *request) []feed.Op {
 	if r.epoch == 0 {
 		return nil
 	}
-	for i := range r.seeds {
+	for i := range min(r.set.SimilarSeeds, len(r.seeds)) {
 		if s2 := &r.seeds[i]; s2.id != s2.was {
 			s.more = append(s.more, &feed.ReadBoard{Board: similarTo(r.epoch, s2.id), Limit: r.set.SimilarRead})
 		}
@@ -67,43 +69,51 @@ func (s *similar) askMore(r *request) []feed.Op {
 
 func (s *similar) recall(r *request, p *pool) {
 	boards := make(map[feed.ID]*feed.ReadBoard, len(s.boards)+len(s.more))
+	said := 0
 	for _, b := range append(s.boards, s.more...) {
 		boards[b.Board.Post] = b
+		said += len(b.Ranked)
 	}
-	s.sums = make(map[feed.ID]*likeness, 1024)
+	s.found = make([]likeness, 0, said/2) // posts are on several boards
+	s.index = make(map[feed.ID]int32, said/2)
 	for i := range r.seeds {
-		sd := &r.seeds[i]
-		b := boards[sd.id]
-		if b == nil {
-			continue
-		}
-		held := math.Pow(sd.n, -r.set.SeedExponent)
-		for _, x := range b.Ranked {
-			l := s.sums[x.Post]
-			if l == nil {
-				l = &likeness{}
-				s.sums[x.Post] = l
-			}
-			part := math.Sqrt(max(0, x.Score)) * held
-			l.sum += part
-			l.count = max(l.count, x.Score)
-			if part > l.part {
-				l.part, l.seed = part, sd.was
-			}
+		if b := boards[r.seeds[i].id]; b != nil {
+			s.add(&r.seeds[i], b, math.Pow(r.seeds[i].n, -r.set.SeedExponent))
 		}
 	}
-	hints := make([]hint, 0, len(s.sums))
-	for id, l := range s.sums {
+	hints := make([]hint, len(s.found))
+	for i := range s.found {
+		l := &s.found[i]
 		// How popular the post is shows in its counts until it is loaded.
-		hints = append(hints, hint{id: id, score: l.sum * math.Pow(max(1, l.count), -r.set.PostExponent)})
+		hints[i] = hint{id: l.post, score: l.sum * math.Pow(max(1, l.count), -r.set.PostExponent)}
 	}
 	for _, h := range best(r, hints, r.set.SimilarRecall) {
 		p.add(h.id)
 	}
 }
 
+// add takes what one seed says, each count held back by a factor.
+func (s *similar) add(sd *seed, b *feed.ReadBoard, held float64) {
+	for _, x := range b.Ranked {
+		i, ok := s.index[x.Post]
+		if !ok {
+			i = int32(len(s.found)) //nolint:gosec // bounded by what is read
+			s.index[x.Post] = i
+			s.found = append(s.found, likeness{post: x.Post})
+		}
+		l := &s.found[i]
+		part := math.Sqrt(max(0, x.Score)) * held
+		l.sum += part
+		l.count = max(l.count, x.Score)
+		if part > l.part {
+			l.part, l.seed = part, sd.was
+		}
+	}
+}
+
 func (s *similar) describe(r *request, c *candidate) {
-	if l := s.sums[c.id]; l != nil {
+	if i, ok := s.index[c.id]; ok {
+		l := &s.found[i]
 		c.features[featureSimilar] = l.sum * math.Pow(c.n, -r.set.PostExponent)
 		c.subjects[featureSimilar] = feed.Reason{Kind: feed.ReasonLikedSimilar, Post: l.seed}
 	}
