@@ -46,11 +46,17 @@ func (w *world) kept(epoch int64, posts []feed.ID, topics []string) boards {
 	all := make(boards)
 	for name, op := range reads {
 		for _, x := range op.Ranked {
+			if op.Board.Kind == feed.BoardSimilar {
+				x.Score = tenths(x.Score)
+			}
 			all[name+" has "+x.Post.String()] = x.Score
 		}
 	}
 	return all
 }
+
+// tenths takes from counts of pairs the little by which they are kept apart.
+func tenths(count float64) float64 { return math.Round(count*10) / 10 }
 
 // recount says from the record what the boards should hold.
 func (w *world) recount(epoch int64, window int, users []feed.ID) boards {

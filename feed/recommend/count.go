@@ -53,6 +53,14 @@ func pairs(all []vote, window int, each func(pair)) {
 	}
 }
 
+// apart is what one pair counts on the board of a post: 1 and a little, below
+// 2^-12, that is different for each other post. Most counts are low and equal, and
+// a board that is cut would otherwise keep the highest ids of them. In steps of
+// 2^-32 it keeps sums below 2^20 exact.
+func apart(board, post feed.ID) float64 {
+	return 1 + float64(order(board, post)>>44)/(1<<32)
+}
+
 // tally sums up changes of boards of one epoch.
 type tally struct {
 	set     *Settings
@@ -84,8 +92,8 @@ func (t *tally) replace(then, now []vote) {
 	pairs(then, t.set.Window, func(p pair) { together[p]-- })
 	for p, by := range together {
 		if by != 0 {
-			t.add(similarTo(t.epoch, p.a), p.b, float64(by))
-			t.add(similarTo(t.epoch, p.b), p.a, float64(by))
+			t.add(similarTo(t.epoch, p.a), p.b, float64(by)*apart(p.a, p.b))
+			t.add(similarTo(t.epoch, p.b), p.a, float64(by)*apart(p.b, p.a))
 		}
 	}
 	was := make(map[feed.ID]*vote, len(then))

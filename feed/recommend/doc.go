@@ -3,19 +3,19 @@
 //
 // # From likes to a page
 //
-//	 like, comment, repost, and their undoing
-//	    │ the record; the user is noted
-//	    ▼
-//	 Learner ── what counts of the user now, less what is counted ──▶ boards
-//	    the record is asked for both; both are functions of the         │
-//	    user's newest 200 engagements, so that undoing is exact         │
-//	                                                                     │
-//	 Engine                                                              │
-//	    1  boards of the newest 50 engagements, trending, fresh ◀────────┤
-//	       beside it: those posts, and the tastes of ≤ 100 followees     │
-//	    2  boards of the ≤ 8 best topics, posts of the ≤ 5 best authors ◀┘
-//	    3  the candidates' posts ──▶ filter ──▶ score ──▶ space
-//	    4  if there are too few: trending further down, newest posts
+//	like, comment, repost, and their undoing
+//	   │ the record; the user is noted
+//	   ▼
+//	Learner ── what counts of the user now, less what is counted ──▶ boards
+//	   the record is asked for both; both are functions of the         │
+//	   user's newest 200 engagements, so that undoing is exact         │
+//	                                                                    │
+//	Engine                                                              │
+//	   1  boards of the newest 50 engagements, trending, fresh ◀────────┤
+//	      beside it: those posts, and the tastes of ≤ 100 followees     │
+//	   2  boards of the ≤ 8 best topics, posts of the ≤ 5 best authors ◀┘
+//	   3  the candidates' posts ──▶ filter ──▶ score ──▶ space
+//	   4  if there are too few: trending further down, newest posts
 //
 // Each source (similar, topic, social, trending, author, fresh) is a type of its
 // own behind one interface. Those that need the hot data ask in round trips that

@@ -24,8 +24,8 @@ type twoGroups struct {
 func groups(w *world) twoGroups {
 	var g twoGroups
 	for k, topic := range []string{"sea", "hills"} {
-		g.authors[k] = w.persons(12)
-		g.fans[k] = w.persons(9)
+		g.authors[k] = w.persons(8)
+		g.fans[k] = w.persons(6)
 		for range 2 {
 			for _, author := range g.authors[k] {
 				g.posts[k] = append(g.posts[k], w.post(author, topic))
@@ -155,7 +155,7 @@ func TestWhatMayNotBeShownIsNotRecommended(t *testing.T) {
 			g := groups(w)
 			reader := w.persons(1)[0]
 			r := w.reader(reader)
-			w.like(reader, g.posts[0][20:]...)
+			w.like(reader, g.posts[0][12:]...)
 			a := g.authors[0]
 			w.publish(a[5], feed.NewPost{RepostOf: g.posts[1][0]}) // without words
 			w.learnAll()

@@ -152,7 +152,7 @@ func TestRoundTripsDoNotDependOnData(t *testing.T) {
 	w.learnAll()
 	few, many := w.persons(1)[0], w.persons(1)[0]
 	w.like(few, g.posts[0][0])
-	w.like(many, slices.Concat(g.posts[0][:20], g.posts[1][:20])...)
+	w.like(many, slices.Concat(g.posts[0][:12], g.posts[1][:12])...)
 	for _, fan := range g.fans[0] {
 		_, err := w.svc.Follow(t.Context(), w.reader(many), fan)
 		w.must(err)
