@@ -30,7 +30,6 @@ type Settings struct {
 	Seeds          int // newest engagements of the reader that are looked at
 	Followees      int // followees whose tastes are read
 	FolloweeTastes int // newest engagements of each
-	SimilarSeeds   int // of the seeds, newest ones whose boards are read
 	SimilarRead    int // posts of each seed's board
 	TopicsRead     int // topics whose boards are read
 	TopicRead      int // posts of each
@@ -87,7 +86,7 @@ func DefaultSettings() Settings {
 		Confidence: 1.5, ConfidenceSeeds: 20,
 		PostExponent: 0.35, SeedExponent: 0.30, SocialExponent: 0.20,
 		Seeds: 50, Followees: 100, FolloweeTastes: 100,
-		SimilarSeeds: 50, SimilarRead: 300, TopicsRead: 8, TopicRead: 200, TrendingRead: 500, DirectoryRead: 500,
+		SimilarRead: 300, TopicsRead: 8, TopicRead: 200, TrendingRead: 500, DirectoryRead: 500,
 		Authors: 5, AuthorPosts: 20, FreshRead: 200,
 		SimilarRecall: 400, TopicRecall: 100, SocialRecall: 100, TrendingRecall: 100, FreshRecall: 50,
 		FreshAge: 7 * day, FreshEngagements: 3, FreshHalfLife: 2 * day,

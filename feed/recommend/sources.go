@@ -48,7 +48,7 @@ func (s *similar) ask(r *request) []feed.Op {
 	if r.epoch == 0 {
 		return nil
 	}
-	for i := range min(r.set.SimilarSeeds, len(r.seeds)) {
+	for i := range r.seeds {
 		s.boards = append(s.boards, &feed.ReadBoard{Board: similarTo(r.epoch, r.seeds[i].was), Limit: r.set.SimilarRead})
 	}
 	return ops(s.boards)
@@ -59,7 +59,7 @@ func (s *similar) askMore(r *request) []feed.Op {
 	if r.epoch == 0 {
 		return nil
 	}
-	for i := range min(r.set.SimilarSeeds, len(r.seeds)) {
+	for i := range r.seeds {
 		if s2 := &r.seeds[i]; s2.id != s2.was {
 			s.more = append(s.more, &feed.ReadBoard{Board: similarTo(r.epoch, s2.id), Limit: r.set.SimilarRead})
 		}
