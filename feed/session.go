@@ -9,7 +9,7 @@ import (
 // The bounds of a session of recommendFeed.
 const (
 	sessionTTL   = 3600_000 // ms: cursors are repeatable as long
-	sessionChunk = 500      // posts that are ranked at a time
+	sessionChunk = 250      // posts that are ranked at a time
 	maxSession   = 5_000    // posts of one session
 )
 
