@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"testing"
+	"time"
 
 	"feedgate/feed"
 )
@@ -137,3 +138,96 @@ func TestRoundTripsOfNearbyFeed(t *testing.T) {
 		t.Errorf("publishing with a place takes %d round trips, without %d", with, without)
 	}
 }
+
+// A page of recommendFeed costs the same, be it long or short, and whatever
+// the reader likes and however many people the reader follows.
+func TestRoundTripsOfRecommendFeed(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w := newWorld(t, usualLists(), onEmbedded)
+	authors := make([]feed.ID, 8)
+	for i := range authors {
+		authors[i] = w.person(fmt.Sprintf("author%d", i))
+	}
+	now := time.Now().UnixMilli()
+	posts := make([]feed.Post, 600)
+	for i := range posts {
+		posts[i] = feed.Post{
+			ID: feed.ID(1<<40 + i), Author: authors[i%8], At: now - int64(len(posts)-i)*1000, Kind: "original", Text: "x",
+			Topics: []string{strconv.Itoa(i % 5)},
+		}
+	}
+	if _, err := w.record.ImportPosts(ctx, posts); err != nil {
+		t.Fatal(err)
+	}
+	var likes []feed.Like
+	like := func(user feed.ID, from, n int) {
+		for i := from; i < from+n; i++ {
+			likes = append(likes, feed.Like{User: user, Post: posts[i].ID, At: now - int64(i), Weight: 1})
+		}
+	}
+	few, many := w.person("few"), w.person("many")
+	like(few, 0, 3)
+	like(many, 0, 50)
+	for i := range 12 { // whose likes the readers' go with
+		other := w.person(fmt.Sprintf("other%d", i))
+		like(other, i, 3)
+		like(other, 60+40*i, 40)
+		w.follow(many, other)
+		if i == 0 {
+			w.follow(few, other)
+		}
+	}
+	if _, err := w.record.ImportLikes(ctx, likes); err != nil {
+		t.Fatal(err)
+	}
+	w.startWorkers()
+	w.quiet()
+	w.stopWorkers()
+	w.learn()
+	w.stopService() // no heartbeats among the round trips
+	read := func(reader feed.ID, first int, after *feed.SessionMark) ([2]int64, *feed.RecommendPage) {
+		hot, record := w.hotTrips.Load(), w.recordTrips.Load()
+		p := w.recommended(reader, first, after)
+		if len(p.Items) != first || !p.HasNext {
+			t.Fatalf("got %d items, want %d and more of them", len(p.Items), first)
+		}
+		return [2]int64{w.hotTrips.Load() - hot, w.recordTrips.Load() - record}, p
+	}
+	for _, reader := range []feed.ID{few, many} {
+		for _, first := range []int{20, 100} {
+			for range 2 { // details of the larger page
+				_, p := read(reader, first, nil)
+				_, _ = read(reader, first, &p.EndMark)
+			}
+			warm, p := read(reader, first, nil)
+			next, _ := read(reader, first, &p.EndMark)
+			if want := [2]int64{firstTrips, firstRecord}; warm != want {
+				t.Errorf("reader %d, first %d: the first page takes %v round trips of Redis and the record, want %v", reader, first, warm, want)
+			}
+			if want := [2]int64{nextTrips, 0}; next != want {
+				t.Errorf("reader %d, first %d: the next page takes %v round trips, want %v", reader, first, next, want)
+			}
+		}
+	}
+	for _, reader := range []feed.ID{few, many} {
+		for _, first := range []int{20, 100} {
+			w.flush() // what was learned goes with it
+			cold, _ := read(reader, first, nil)
+			if want := [2]int64{coldTrips, coldRecord}; cold != want {
+				t.Errorf("reader %d, first %d, cold: got %v round trips of Redis and the record, want %v", reader, first, cold, want)
+			}
+		}
+	}
+}
+
+// The round trips of recommendFeed. A first page: the reader; what the reader
+// engaged with, followees' tastes, and boards, at the same time; boards of
+// topics and authors' outboxes; candidates; the page and its people.
+const (
+	firstTrips  = 8
+	firstRecord = 1 // outboxes that nobody has filled
+	nextTrips   = 3
+	coldTrips   = 21 // leases and fills of details, and the newest posts instead of boards
+	coldRecord  = 10
+)
