@@ -140,6 +140,7 @@ func TestEvaluateSaysWhatItCannotWorkWith(t *testing.T) {
 }
 
 func TestRecommendationsOfLastfmAreAsGoodAsPromisedAndBetterWithFriends(t *testing.T) {
+	t.Parallel()
 	if raced {
 		t.Skip("SKIPPING the evaluation of lastfm: under the race detector it takes too long")
 	}

@@ -29,12 +29,12 @@ type Bundle struct {
 
 // line holds the fields of a bundle's lines that matter here.
 type line struct {
-	Type   string
-	ID     string
-	Author string
-	User   string
-	Post   string
-	At     string
+	Type   string `json:"type"`
+	ID     string `json:"id"`
+	Author string `json:"author"`
+	User   string `json:"user"`
+	Post   string `json:"post"`
+	At     string `json:"at"`
 }
 
 // ids reads two fields as ids; it returns false when one of them is none.

@@ -9,9 +9,9 @@ import (
 // Scores are the measures of one ranking, or their means over people. Each
 // lies between 0 and 1.
 type Scores struct {
-	Recall float64 // the share of what was hidden that was found
-	NDCG   float64 // the same, the higher up the better; 1 for all hidden ones at the top
-	Hit    float64 // 1 when anything was found
+	Recall float64 `json:"recall"` // the share of what was hidden that was found
+	NDCG   float64 `json:"ndcg"`   // the same, the higher up the better; 1 for all hidden ones at the top
+	Hit    float64 `json:"hit"`    // 1 when anything was found
 }
 
 // Score compares the first k of a ranking with what was hidden, which must not be empty.

@@ -5,44 +5,45 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // Outcome is what an evaluation found.
 type Outcome struct {
-	File     string
-	Bundle   *Bundle `json:"-"`
-	Part     string
-	K        int
-	Ways     []string
-	Seeds    []SeedOutcome
-	Times    Times
-	Usage    []Kept `json:",omitempty"`
-	Learners int    `json:",omitempty"` // people who like anything
+	File     string        `json:"file"`
+	Bundle   *Bundle       `json:"-"`
+	Part     string        `json:"part"`
+	K        int           `json:"k"`
+	Ways     []string      `json:"rankings"`
+	Seeds    []SeedOutcome `json:"seeds"`
+	Times    Times         `json:"times"`
+	Usage    []Kept        `json:"usage,omitempty"`
+	Posts    int           `json:"posts"`
+	Learners int           `json:"people"` // who like anything
 }
 
 // SeedOutcome is what was found for one split. Scores stand at the indexes of the ways.
 type SeedOutcome struct {
-	Seed   uint64
-	Sizes  [parts]int // train, valid, test
-	People int        // who were asked for
-	Scores []Scores
+	Seed   uint64     `json:"seed"`
+	Sizes  [parts]int `json:"sizes"` // train, valid, test
+	People int        `json:"asked"` // people who were asked for
+	Scores []Scores   `json:"scores"`
 }
 
 // Times tell how long all seeds took together.
 type Times struct {
-	Learning time.Duration
-	Ranking  time.Duration
-	Rankings int
+	Learning time.Duration `json:"learningNs"`
+	Ranking  time.Duration `json:"rankingNs"`
+	Rankings int           `json:"rankings"`
 }
 
-// Kept is what recommendation keeps of one kind, and whether it is kept for
-// posts or for people.
+// Kept is what recommendation keeps of one kind.
 type Kept struct {
 	Usage
-	For string // "post" or "person"; "" for all together
-	Of  string // what it is
+	For string `json:"for"` // "post" or "person"; "" for all together
+	Of  string `json:"of"`  // what it is
 }
 
 // kept leaves of all kinds of keys those that are recommendation's.
@@ -100,7 +101,7 @@ func (o *Outcome) print(w io.Writer) error {
 	for i, name := range o.Ways {
 		var all []Scores
 		for _, s := range o.Seeds {
-			row(name, fmt.Sprint(s.Seed), s.Scores[i])
+			row(name, strconv.FormatUint(s.Seed, 10), s.Scores[i])
 			all = append(all, s.Scores[i])
 		}
 		if len(all) > 1 {

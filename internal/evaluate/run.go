@@ -49,7 +49,7 @@ func Run(ctx context.Context, c Config) error {
 	if len(b.Likes) == 0 {
 		return fmt.Errorf("%s has no likes of posts that it holds: there is nothing to be found", c.Settings.Likes)
 	}
-	out := &Outcome{File: c.Settings.Likes, Bundle: b, Part: c.Settings.Part, K: c.Settings.K}
+	out := &Outcome{File: c.Settings.Likes, Bundle: b, Part: c.Settings.Part, K: c.Settings.K, Posts: b.Posts, Learners: len(b.Likes)}
 	for _, w := range r.rows {
 		out.Ways = append(out.Ways, w.name)
 	}
@@ -108,7 +108,6 @@ func (r *run) seed(ctx context.Context, b *Bundle, seed uint64, out *Outcome) (e
 			return fmt.Errorf("asking Redis for sizes (does it know MEMORY USAGE?): %w", err)
 		}
 		out.Usage = kept(usage)
-		out.Learners = len(b.Likes)
 	}
 	return nil
 }

@@ -35,9 +35,9 @@ type World struct {
 
 // Usage is what the keys of one kind take in Redis.
 type Usage struct {
-	Kind  string
-	Keys  int64
-	Bytes int64
+	Kind  string `json:"kind"`
+	Keys  int64  `json:"keys"`
+	Bytes int64  `json:"bytes"`
 }
 
 // fixedClock stands still: figures must not depend on when they are taken.
