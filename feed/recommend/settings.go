@@ -54,7 +54,7 @@ type Settings struct {
 	FreshEngagements int
 	FreshHalfLife    time.Duration
 
-	// Spacing.
+	// Spacing; 0 turns a rule off.
 	AuthorSpacing int // among so many places in a row an author has one
 	TopicRun      int // so many posts in a row may share their first topic
 	LookAhead     int // so far down an alternative to a longer run is looked for

@@ -49,7 +49,7 @@ func (s *Settings) next(left, out []*candidate) int {
 
 // spaced reports whether an author is not among those placed last.
 func (s *Settings) spaced(c *candidate, out []*candidate) bool {
-	for _, o := range out[max(0, len(out)-s.AuthorSpacing+1):] {
+	for _, o := range out[max(0, len(out)-max(0, s.AuthorSpacing-1)):] {
 		if o.post.Author == c.post.Author {
 			return false
 		}

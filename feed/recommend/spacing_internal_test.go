@@ -1,6 +1,7 @@
 package recommend
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -44,6 +45,19 @@ func TestSpacing(t *testing.T) {
 			placed[c] = true
 		}
 	})
+}
+
+func TestWithoutRulesRanksStay(t *testing.T) {
+	t.Parallel()
+	var set Settings
+	ranked := make([]*candidate, 30)
+	for i := range ranked {
+		p := &feed.Post{ID: feed.ID(i + 1), Author: 1, Topics: []string{"a"}}
+		ranked[i] = &candidate{id: p.ID, post: p, fresh: i == 29}
+	}
+	if out := set.space(ranked, len(ranked)); !slices.Equal(out, ranked) {
+		t.Errorf("got %v, want the order of the ranks", out)
+	}
 }
 
 func checkPlace(rt *rapid.T, set *Settings, before []*candidate, c *candidate, left []*candidate) {
