@@ -48,6 +48,21 @@ func TestCase26AcrossTheAntimeridianEachSeesTheOther(t *testing.T) {
 	}
 }
 
+// The record gives back 0 for -0, so that gateway and worker made two entries of one post.
+func TestAPostAtNegativeZeroIsShownOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, usualLists(), onEmbedded)
+	ann := w.person("ann")
+	wantNearby(t, w, 0, around(0, 0, 5000), 20) // from here on the cell exists
+	zero := math.Copysign(0, -1)
+	p := w.at(ann, zero, zero, feed.PrecisionExact)
+	delivered := feed.NearbyEntry(feed.Entry{At: p.At, ID: p.ID}, &feed.Place{Precision: feed.PrecisionExact}, 1000, 0, p.At)
+	if err := w.hot.Do(t.Context(), delivered); err != nil {
+		t.Fatal(err)
+	}
+	wantNearby(t, w, 0, around(0, 0, 5000), 20, p.ID)
+}
+
 func TestCase27AcrossThePoleAndNothingFromTheOther(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, usualLists(), onEmbedded)
