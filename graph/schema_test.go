@@ -96,7 +96,7 @@ func TestConnectionsHaveTheSameShape(t *testing.T) {
 			t.Errorf("%s.nodes is not a [%s]!", name, node.Type.Name())
 		}
 	}
-	if seen != 5 {
-		t.Errorf("found %d connections, want 5", seen)
+	if seen != 7 {
+		t.Errorf("found %d connections, want 7", seen)
 	}
 }
