@@ -157,6 +157,35 @@ func TestCase32OwnAndHiddenPostsAreNeverRecommended(t *testing.T) {
 	}
 }
 
+func TestQuotesOfMutedPeopleAreNotRecommended(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, usualLists(), onEmbedded)
+	ann, bob, dan := w.person("ann"), w.person("bob"), w.person("dan")
+	original := w.post(dan, "by somebody who will be muted")
+	quote, err := w.svc.PublishPost(t.Context(), w.reader(bob), feed.NewPost{Text: "look at this", RepostOf: original.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := w.post(bob, "to be seen")
+	before := w.recommended(ann, 20, nil)
+	if got := shownIDs(before); len(got) != 3 || !slices.Contains(got, quote.ID) {
+		t.Fatalf("before anybody is muted: %v", got)
+	}
+	w.must(w.svc.Mute(t.Context(), w.reader(ann), dan))
+	for name, p := range map[string]*feed.RecommendPage{
+		"a new session": w.recommended(ann, 20, nil),
+		"the old one":   w.recommended(ann, 20, &feed.SessionMark{Session: before.EndMark.Session}),
+	} {
+		if got := shownIDs(p); !slices.Equal(got, []feed.ID{shown.ID}) {
+			t.Errorf("%s shows %v, want %d alone", name, got, shown.ID)
+		}
+	}
+	w.must(w.svc.Unmute(t.Context(), w.reader(ann), dan))
+	if got := shownIDs(w.recommended(ann, 20, nil)); len(got) != 3 {
+		t.Errorf("after unmuting: %v", got)
+	}
+}
+
 // learn counts all engagements on new boards.
 func (w *world) learn() {
 	w.tb.Helper()

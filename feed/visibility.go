@@ -63,7 +63,7 @@ func (v view) muted(p *Post) bool {
 // inRecommendFeed reports whether a post that the reader sees may be
 // recommended to them.
 func (v view) inRecommendFeed(p *Post) bool {
-	return p.Author != v.reader && !v.rel.Mutes.Has(p.Author) && (p.RepostOf == 0 || p.Quotes())
+	return p.Author != v.reader && !v.muted(p) && (p.RepostOf == 0 || p.Quotes())
 }
 
 // authors are all whose posts an inbox of the reader holds, hidden ones
@@ -125,12 +125,14 @@ func (p Place) centre(precision int) Place {
 }
 
 // Point is the position of p that others may know; false when there is none.
+// It has no negative zeros, which records don't keep: an entry of a cell has to
+// be the same whoever makes it.
 func (p *Post) Point() (geo.Point, bool) {
 	if p.Place == nil {
 		return geo.Point{}, false
 	}
 	known, ok := p.Place.Published()
-	return geo.Point{Latitude: known.Latitude, Longitude: known.Longitude}, ok
+	return geo.Point{Latitude: known.Latitude + 0, Longitude: known.Longitude + 0}, ok // -0 + 0 = 0
 }
 
 // Cell is the cell of the nearby index in which the published position of p

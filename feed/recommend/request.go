@@ -270,7 +270,7 @@ func (r *request) shows(p *feed.Post) bool {
 	rel := r.q.Relations
 	return p != nil && p.DeletedAt == 0 && p.Author != r.q.Reader &&
 		!rel.Blocks.Has(p.Author) && !rel.BlockedBy.Has(p.Author) && !rel.Mutes.Has(p.Author) &&
-		(p.RepostOf == 0 || p.Quotes())
+		(p.RepostOf == 0 || p.Quotes() && !rel.Mutes.Has(p.OriginalAuthor))
 }
 
 // load loads the posts of candidates, and leaves those without one that may not be shown.
