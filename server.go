@@ -308,6 +308,9 @@ func runBench(ctx context.Context, args []string, getenv func(string) string, st
 	if len(args) > 0 && args[0] == "crowd" {
 		return bench.Crowd(ctx, args[1:], systemClock{}, os.Stdin, stdout)
 	}
+	if len(args) > 0 && args[0] == "rivals" {
+		return bench.Rivals(ctx, args[1:], systemClock{})
+	}
 	c, err := config.ParseBench(args, getenv)
 	if err != nil {
 		return err
@@ -332,7 +335,9 @@ func openBench(ctx context.Context, redisURL, data string, taps bench.Taps) (_ *
 	if err := g.openStores(ctx, config.Stores{Data: data, RedisURL: redisURL}, taps); err != nil {
 		return nil, err
 	}
-	if err := g.openService(ctx, feed.DefaultSettings()); err != nil {
+	set := feed.DefaultSettings()
+	set.NearbyCellAge = 0 // as the server that is measured: posts may be of any time
+	if err := g.openService(ctx, set); err != nil {
 		return nil, err
 	}
 	all, err := g.server(&config.Serve{Loopback: true, Role: config.RoleAPI})

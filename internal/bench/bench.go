@@ -40,6 +40,7 @@ type bench struct {
 	gateway  *Gateway
 	tap      *tap
 	world    *world
+	sights   *sights
 	server   *child
 	serverAt string
 	payload  []byte // the simple query
@@ -69,6 +70,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		{config.BenchRead, b.measureRead},
 		{config.BenchCPU, b.measureCPU},
 		{config.BenchRecommend, b.measureRecommend},
+		{config.BenchNearby, b.measureNearby},
 		{config.BenchTrips, b.measureTrips},
 		{config.BenchFanout, b.measureFanout},
 		{config.BenchLive, b.measureLive}, // last: it stops the server
@@ -107,7 +109,7 @@ func (b *bench) open(ctx context.Context) (err error) {
 		return err
 	}
 	b.server, err = b.child("feedgate", b.Program, "serve", "-addr", b.serverAt, "-redis-url", b.redisURL, "-data", data,
-		"-log-level", "warn", "-sample=false")
+		"-log-level", "warn", "-sample=false", "-nearby-cell-age", "0s")
 	if err != nil {
 		return err
 	}
@@ -148,6 +150,11 @@ func (b *bench) fill(ctx context.Context) error {
 	if b.Has(config.BenchRecommend) {
 		if err := b.fans(ctx); err != nil {
 			return fmt.Errorf("making people with tastes: %w", err)
+		}
+	}
+	if b.Has(config.BenchNearby) || b.Has(config.BenchTrips) {
+		if err := b.sightsee(ctx); err != nil {
+			return fmt.Errorf("making posts with places: %w", err)
 		}
 	}
 	if b.Has(config.BenchLive) {

@@ -10,11 +10,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"feedgate/feed"
+	"feedgate/internal/importer"
 )
 
 // Record is what the bench needs of a record, to fill it.
 type Record interface {
-	feed.ImportRecord
+	importer.Record
 	// InsertComment returns false, and changes nothing, when the id is there already.
 	InsertComment(ctx context.Context, c feed.Comment) (bool, error)
 }

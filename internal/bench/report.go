@@ -28,6 +28,9 @@ type Report struct {
 
 	Recommend      *Recommend       `json:"recommend,omitempty"`
 	RecommendTrips []RecommendTrips `json:"recommend_trips,omitempty"`
+
+	Nearby      *Nearby `json:"nearby,omitempty"`
+	NearbyTrips []Trips `json:"nearby_trips,omitempty"`
 }
 
 // Read is followFeed over HTTP by one client.
@@ -127,6 +130,7 @@ func (r *Report) print(w io.Writer, asJSON bool) error {
 		}
 	}
 	r.printRecommend(&b)
+	r.printNearby(&b)
 	if r.Live != nil {
 		r.Live.print(&b)
 	}

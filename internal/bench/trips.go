@@ -23,39 +23,46 @@ func (b *bench) measureTrips(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			trips := Trips{Shape: shape.name, First: first}
-			if err := b.chill(ctx); err != nil {
-				return err
-			}
-			if trips.ColdRedis, trips.ColdRecord, err = b.count(ctx, payload); err != nil {
-				return err
-			}
-			// Warm: all that the cold query left to the background is done.
-			if err := wait(ctx, heard); err != nil {
-				return err
-			}
-			if _, _, err = b.count(ctx, payload); err != nil {
-				return err
-			}
-			if trips.WarmRedis, trips.WarmRecord, err = b.count(ctx, payload); err != nil {
+			trips, err := b.shape(ctx, shape.name, first, firstUser, payload)
+			if err != nil {
 				return err
 			}
 			b.report.Trips = append(b.report.Trips, trips)
 		}
 	}
+	if !b.Has(config.BenchNearby) { // else counted there, as the next one
+		if err := b.nearbyTrips(ctx); err != nil {
+			return err
+		}
+	}
 	if b.Has(config.BenchRecommend) {
-		return nil // counted there
+		return nil
 	}
 	return b.recommendTrips(ctx, firstUser)
 }
 
-// count runs a query as the first reader and counts what it awaits.
-func (b *bench) count(ctx context.Context, payload []byte) (hot, rec int, err error) {
-	hot, rec, _, err = b.countAs(ctx, firstUser, payload)
-	return hot, rec, err
+// shape counts the round trips of a query, cold and warm.
+func (b *bench) shape(ctx context.Context, name string, first int, reader feed.ID, payload []byte) (Trips, error) {
+	trips := Trips{Shape: name, First: first}
+	if err := b.chill(ctx); err != nil {
+		return trips, err
+	}
+	var err error
+	if trips.ColdRedis, trips.ColdRecord, _, err = b.countAs(ctx, reader, payload); err != nil {
+		return trips, err
+	}
+	// Warm: all that the cold query left to the background is done.
+	if err := wait(ctx, heard); err != nil {
+		return trips, err
+	}
+	if _, _, _, err = b.countAs(ctx, reader, payload); err != nil {
+		return trips, err
+	}
+	trips.WarmRedis, trips.WarmRecord, _, err = b.countAs(ctx, reader, payload)
+	return trips, err
 }
 
-// countAs does so as any reader, and gives the answer as well.
+// countAs runs a query and counts what it awaits. It gives the answer as well.
 func (b *bench) countAs(ctx context.Context, reader feed.ID, payload []byte) (hot, rec int, answer []byte, err error) {
 	b.tap.record.Store(0)
 	s, answer, err := b.record(ctx, reader, payload)

@@ -16,6 +16,7 @@ const (
 	BenchLive   = "live"
 
 	BenchRecommend = "recommend"
+	BenchNearby    = "nearby"
 )
 
 // Bench is what a measurement runs with.
@@ -41,6 +42,8 @@ type Bench struct {
 	Wares     int
 	Tastes    int
 	Friends   int
+	Sights    int
+	NYC       string
 	JSON      bool
 	Target    string
 	As        string
@@ -53,16 +56,17 @@ func (c *Bench) Has(part string) bool { return slices.Contains(c.Only, part) }
 // ParseBench reads the settings of the bench command.
 func ParseBench(args []string, getenv func(string) string) (*Bench, error) {
 	c := &Bench{}
-	parts := []string{BenchRead, BenchCPU, BenchFanout, BenchTrips, BenchLive, BenchRecommend}
+	parts := []string{BenchRead, BenchCPU, BenchFanout, BenchTrips, BenchLive, BenchRecommend, BenchNearby}
 	only := strings.Join(parts[:4], ",") // the others take minutes
 	s := NewSet("bench", "Measure feeds, fan-out, round trips and red dots: on an own server with data of its own, or on a running one.", "", getenv)
 	s.Group("What is measured")
 	s.String(&only, "only", "PARTS", only, "A comma-separated choice: read (followFeed over HTTP beside the bare Redis commands), "+
 		"cpu (processor time a request beside a plain handler), fanout (inbox writes a second beside bare ZADDs), "+
 		"trips (round trips a query), live (red dots: what an idle socket costs, from publishing to the last socket, "+
-		"commands a publish), recommend (recommendFeed over HTTP beside the bare Redis commands, and its round trips).", nil)
+		"commands a publish), recommend (recommendFeed over HTTP beside the bare Redis commands, and its round trips), "+
+		"nearby (nearbyFeed beside the bare Redis commands and beside other ways to find the same posts, and its round trips).", nil)
 	Number(s, &c.Rounds, "rounds", 5, 1, 100, "Rounds in which both sides alternate; the medians count.")
-	Number(s, &c.Requests, "requests", 400, 10, 1_000_000, "Requests a round of read and recommend; cpu makes ten times as many.")
+	Number(s, &c.Requests, "requests", 400, 10, 1_000_000, "Requests a round of read, recommend and nearby; cpu makes ten times as many.")
 	Number(s, &c.Clients, "clients", 16, 1, 1024, "Clients at a time for cpu.")
 	Number(s, &c.First, "first", 20, 1, 100, "Posts a page.")
 	Number(s, &c.Followers, "followers", 100_000, 1000, 5_000_000, "Followers of the author whose posts are fanned out.")
@@ -77,6 +81,8 @@ func ParseBench(args []string, getenv func(string) string) (*Bench, error) {
 	Number(s, &c.Wares, "recommend-posts", 5000, 200, 1_000_000, "Posts that they like some of.")
 	Number(s, &c.Tastes, "recommend-likes", 50, 1, 200, "Likes of each.")
 	Number(s, &c.Friends, "recommend-followees", 20, 0, 1000, "People whom each follows.")
+	Number(s, &c.Sights, "nearby-posts", 140_000, 1000, 10_000_000, "Posts with places, in a city that is made for nearby.")
+	s.String(&c.NYC, "nyc", "FILE", "", "A bundle of posts with places, in the format of import, instead of that city. Its ids are its own, so only nearby can be measured.", nil)
 	s.Group("The own server and its data")
 	s.String(&c.RedisURL, "redis-url", "URL", "", "A Redis to use; its keys of other feedgates are not touched, but it should be empty. "+
 		"Without it, a redis-server is started and stopped.", checkURL("redis", "rediss", "unix"))
@@ -95,6 +101,7 @@ func ParseBench(args []string, getenv func(string) string) (*Bench, error) {
   feedgate bench
   feedgate bench -only trips
   feedgate bench -only recommend
+  feedgate bench -only nearby
   feedgate bench -only live -live-sockets 10000
   feedgate bench -target http://127.0.0.1:8080/graphql -as 900000001,900000002`)
 	rest, err := s.Parse(args)
@@ -109,6 +116,9 @@ func ParseBench(args []string, getenv func(string) string) (*Bench, error) {
 			return nil, &UsageError{Command: "bench", Text: fmt.Sprintf("-only: %q is none of %s.", part, strings.Join(parts, ", "))}
 		}
 		c.Only = append(c.Only, part)
+	}
+	if c.NYC != "" && !slices.Equal(c.Only, []string{BenchNearby}) {
+		return nil, &UsageError{Command: "bench", Text: "-nyc goes with -only nearby and nothing else."}
 	}
 	if c.Target != "" && c.As == "" && c.Token == "" {
 		return nil, &UsageError{Command: "bench", Text: "-target needs a reader: pass -as IDS or -token TOKEN."}
