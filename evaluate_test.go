@@ -144,7 +144,8 @@ func TestRecommendationsOfLastfmAreAsGoodAsPromisedAndBetterWithFriends(t *testi
 	if raced {
 		t.Skip("SKIPPING the evaluation of lastfm: under the race detector it takes too long")
 	}
-	scores, _ := evaluated(t, "-likes", sharedBundle(t, "lastfm.ndjson.gz"), "-without", "social")
+	scores, _ := evaluated(t, "-likes", sharedBundle(t, "lastfm.ndjson.gz"), "-without", "social", "-users", "700")
+	t.Logf("of 700 people: %+v", scores)
 	all, alone := scores["all"], scores["without social"]
 	if all.NDCG < 0.18 || all.Recall < 0.18 {
 		t.Errorf("got NDCG@10 %.4f and Recall@10 %.4f, want at least 0.18", all.NDCG, all.Recall)
