@@ -36,14 +36,23 @@ type RecommendQuery struct {
 	Skip      func(ID) bool
 	Limit     int
 	Load      Loader
+	Rest      *Rest // moves on; nil begins with the newest post
+}
+
+// Rest is what is left of the record's posts when all that speaks for posts has
+// been asked: they come in time order, a bounded number of them at a time.
+type Rest struct {
+	Below Position // what is above it has been looked at
+	Done  bool     // nothing is left
 }
 
 // Recommender ranks posts.
 type Recommender interface {
 	// Recommend gives the best posts for a reader, best first, each once, at most
 	// Limit: none of the reader's own, none of hidden or muted people, none to be
-	// skipped, no deleted ones, no reposts without words of their own. Fewer than
-	// Limit means that there are no more. What can't be asked is left out.
+	// skipped, no deleted ones, no reposts without words of their own. There are
+	// no more when Rest is done: before that there may be fewer than Limit, or
+	// none. What can't be asked is left out.
 	Recommend(ctx context.Context, q RecommendQuery) ([]Recommendation, error)
 }
 

@@ -74,7 +74,7 @@ func (rq *recommending) open(ctx context.Context, after *SessionMark) (*pairLoad
 		}
 		rq.s.count(EventSessionLost)
 	}
-	rq.session = &session{token: newToken(), reader: rq.reader}
+	rq.session = &session{token: newToken(), reader: rq.reader, rest: Rest{Below: Newest()}}
 	return own, nil
 }
 
@@ -114,7 +114,7 @@ func (rq *recommending) openReader(ctx context.Context, ops []Op) (*pairLoad[Use
 func (rq *recommending) read(ctx context.Context, p *RecommendPage, first int) error {
 	for refill := 0; ; refill++ {
 		if rq.offset == len(rq.session.ranked) {
-			if rq.session.whole {
+			if rq.session.rest.Done {
 				break
 			}
 			more, err := rq.rank(ctx)
@@ -148,7 +148,7 @@ func (rq *recommending) read(ctx context.Context, p *RecommendPage, first int) e
 			p.Marks = append(p.Marks, SessionMark{Session: rq.session.token, Offset: rq.offset})
 		}
 		if refill == maxRefills {
-			p.HasNext = rq.offset < len(rq.session.ranked) || !rq.session.whole
+			p.HasNext = rq.offset < len(rq.session.ranked) || !rq.session.rest.Done
 			break
 		}
 	}
@@ -164,7 +164,7 @@ func (rq *recommending) end(p *RecommendPage) {
 // rank has more posts ranked, and adds them to the session. Of several readings
 // at the end of one session one does so; it returns false for the others.
 func (rq *recommending) rank(ctx context.Context) (bool, error) {
-	if len(rq.session.ranked) > 0 {
+	if len(rq.session.ranked) > 0 && rq.lease == nil {
 		if !rq.takeSession(ctx) {
 			return false, nil
 		}
@@ -175,7 +175,7 @@ func (rq *recommending) rank(ctx context.Context) (bool, error) {
 	ss := rq.session
 	limit := min(sessionChunk, maxSession-len(ss.ranked))
 	if limit <= 0 {
-		ss.whole = true
+		ss.rest.Done = true
 		return true, nil
 	}
 	before := make([]ID, len(ss.ranked))
@@ -186,12 +186,12 @@ func (rq *recommending) rank(ctx context.Context) (bool, error) {
 	more, err := rq.s.recommender.Recommend(ctx, RecommendQuery{
 		Reader: rq.reader, Relations: rq.v.rel, Tastes: rq.tastes, Limit: limit, Load: rq.s,
 		Skip: func(id ID) bool { return rq.viewed.Has(id) || had.Has(id) },
+		Rest: &ss.rest,
 	})
 	if err != nil {
 		return false, err
 	}
 	ss.ranked = append(ss.ranked, more...)
-	ss.whole = len(more) < limit
 	rq.changed = true
 	return true, nil
 }

@@ -186,6 +186,45 @@ func TestQuotesOfMutedPeopleAreNotRecommended(t *testing.T) {
 	}
 }
 
+// More posts than are looked through at once, none of which may be shown.
+func TestAFloodOfHiddenPostsDoesNotEndTheFeed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, usualLists(), onEmbedded)
+	ann, bob, dan := w.person("ann"), w.person("bob"), w.person("dan")
+	rows := make([]feed.Post, 3_330)
+	var old []feed.ID
+	for i := range rows {
+		rows[i] = feed.Post{ID: feed.ID(i + 1), Author: dan, At: 1_700_000_000_000 + int64(i), Kind: "original", Text: "flood"}
+		switch {
+		case i < 30:
+			rows[i].Author = bob
+			old = append(old, rows[i].ID)
+		case i%2 == 0:
+			rows[i].Author = ann
+		}
+	}
+	for part := range slices.Chunk(rows, 500) {
+		if _, err := w.record.ImportPosts(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.must(w.svc.Mute(t.Context(), w.reader(ann), dan))
+	var seen []feed.ID
+	var after *feed.SessionMark
+	pages := 0
+	for more := true; more; pages++ {
+		p := w.recommended(ann, 7, after)
+		seen = append(seen, shownIDs(p)...)
+		after, more = &p.EndMark, p.HasNext
+		if pages > 50 {
+			t.Fatal("the feed does not end")
+		}
+	}
+	if got := feed.NewIDSet(slices.Clone(seen)); len(got) != len(seen) || !slices.Equal(got, feed.NewIDSet(slices.Clone(old))) {
+		t.Errorf("%d pages showed %v, want each of the %d visible posts once", pages, seen, len(old))
+	}
+}
+
 // learn counts all engagements on new boards.
 func (w *world) learn() {
 	w.tb.Helper()

@@ -57,11 +57,11 @@ func DecodeSessionMark(text string) (SessionMark, error) {
 type session struct {
 	token  Token
 	reader ID
-	whole  bool // nothing more is there to be ranked
+	rest   Rest // done: nothing more is there to be ranked
 	ranked []Recommendation
 }
 
-const sessionVersion = 1
+const sessionVersion = 2
 
 // The reasons' numbers in a kept session.
 const (
@@ -111,11 +111,13 @@ func (s *session) encode() []byte {
 	b := make([]byte, 0, 32+24*len(s.ranked))
 	b = append(b, sessionVersion)
 	b = binary.AppendUvarint(b, uint64(s.reader)) //nolint:gosec // ids are positive
-	whole := byte(0)
-	if s.whole {
-		whole = 1
+	done := byte(0)
+	if s.rest.Done {
+		done = 1
 	}
-	b = append(b, whole)
+	b = append(b, done)
+	b = binary.AppendVarint(b, s.rest.Below.At)
+	b = binary.AppendUvarint(b, uint64(s.rest.Below.ID)) //nolint:gosec // ids are positive
 	for i := range s.ranked {
 		r := &s.ranked[i]
 		b = append(b, r.Reason.code())
@@ -134,8 +136,8 @@ func decodeSession(token Token, b []byte) (*session, bool) {
 		return nil, false
 	}
 	p := parser{b: b[1:], ok: true}
-	s := &session{token: token, reader: ID(p.number())} //nolint:gosec // checked below
-	s.whole = p.byte() == 1
+	s := &session{token: token, reader: ID(p.number())}                                     //nolint:gosec // checked below
+	s.rest = Rest{Done: p.byte() == 1, Below: Position{At: p.signed(), ID: ID(p.number())}} //nolint:gosec // checked below
 	for p.ok && len(p.b) > 0 {
 		kind, known := reasonOf(p.byte())
 		var r Recommendation
@@ -147,7 +149,7 @@ func decodeSession(token Token, b []byte) (*session, bool) {
 		}
 		s.ranked = append(s.ranked, r)
 	}
-	return s, p.ok && s.reader >= 0
+	return s, p.ok && s.reader >= 0 && s.rest.Below.ID >= 0
 }
 
 // parser reads a compact form; ok is false once something was missing.
@@ -158,6 +160,16 @@ type parser struct {
 
 func (p *parser) number() uint64 {
 	n, size := binary.Uvarint(p.b)
+	if size <= 0 {
+		p.ok, p.b = false, nil
+		return 0
+	}
+	p.b = p.b[size:]
+	return n
+}
+
+func (p *parser) signed() int64 {
+	n, size := binary.Varint(p.b)
 	if size <= 0 {
 		p.ok, p.b = false, nil
 		return 0

@@ -1,17 +1,18 @@
 package recommend
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"feedgate/feed"
 )
 
-// The bounds of filling up: all that a session holds and a reader may have
-// viewed, and then some. Entries cost little; posts are loaded of those only
-// that are wanted.
+// The bounds of filling up once; the next time goes on below. Entries cost
+// little; posts are loaded of those only that are wanted.
 const (
-	fillEntries = 12_000 // of the newest posts, looked at by id
-	fillPosts   = 2_000  // loaded
+	fillEntries = 12_000 // looked at by id
+	fillPosts   = 2_000  // loaded, and at most a page more
 	fillPage    = 1_000
 )
 
@@ -65,46 +66,67 @@ func (r *request) following(all []*candidate, kind feed.ReasonKind, want int) []
 	return shown
 }
 
-// recent reads the newest posts in time order.
+// recent goes on with the record's posts in time order, newest first.
 func (r *request) recent(ctx context.Context, p *pool, want int) ([]*candidate, error) {
-	var out, engaged []*candidate
-	below := feed.Newest()
-	loaded := 0
+	var out []*candidate
+	rest, loaded := r.rest, 0
 	for range fillEntries / fillPage {
-		page, err := r.e.Recent.RecentPosts(ctx, below, fillPage)
+		page, err := r.e.Recent.RecentPosts(ctx, rest.Below, fillPage)
 		if err != nil {
 			r.lost(ctx, SourceRecent, err)
 			return out, err
 		}
-		var batch []*candidate
+		last := len(page) < fillPage
+		batch := make([]*candidate, 0, len(page))
+		places := make([]feed.Position, 0, len(page))
 		for _, entry := range page {
-			if r.q.Skip != nil && r.q.Skip(entry.ID) {
-				continue
-			}
-			if _, ok := r.engaged[entry.ID]; ok {
-				engaged = append(engaged, &candidate{id: entry.ID})
-			} else if _, had := p.byID[entry.ID]; !had && loaded+len(batch) < fillPosts {
+			if _, had := p.byID[entry.ID]; !had && r.wanted(entry.ID) {
 				batch = append(batch, &candidate{id: entry.ID})
+				places = append(places, entry.Position())
 			}
 		}
 		if err := r.load(ctx, batch); err != nil {
 			r.lost(ctx, SourceRecent, err)
 			return out, err
 		}
-		loaded += len(batch)
-		out = append(out, r.following(batch, feed.ReasonFresh, want-len(out))...)
-		if len(out) >= want || loaded >= fillPosts {
-			return out, nil
+		for i, c := range batch {
+			if more := r.following(batch[i:i+1], feed.ReasonFresh, 1); len(more) > 0 {
+				out = append(out, c)
+			}
+			if len(out) == want {
+				rest.Below = places[i]
+				return out, nil
+			}
 		}
-		if len(page) < fillPage {
+		if len(page) > 0 {
+			rest.Below = page[len(page)-1].Position()
+		}
+		if last {
+			known, err := r.known(ctx, want-len(out))
+			rest.Done = err == nil && len(out)+len(known) < want
+			return append(out, known...), err
+		}
+		if loaded += len(batch); loaded >= fillPosts {
 			break
 		}
-		below = page[len(page)-1].Position()
 	}
+	return out, nil
+}
+
+// known gives what the reader engaged with, newest first: it comes at the very end.
+func (r *request) known(ctx context.Context, want int) ([]*candidate, error) {
+	var engaged []*candidate
+	for id := range r.engaged {
+		if r.q.Skip == nil || !r.q.Skip(id) {
+			engaged = append(engaged, &candidate{id: id})
+		}
+	}
+	slices.SortFunc(engaged, func(a, b *candidate) int { return cmp.Compare(b.id, a.id) })
 	if err := r.load(ctx, engaged); err != nil {
-		return out, err
+		r.lost(ctx, SourceRecent, err)
+		return nil, err
 	}
-	return append(out, r.following(engaged, feed.ReasonFresh, want-len(out))...), nil
+	return r.following(engaged, feed.ReasonFresh, want), nil
 }
 
 // recentOnly is the answer when nothing else can be asked.

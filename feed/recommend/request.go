@@ -22,6 +22,7 @@ type seed struct {
 type request struct {
 	e          *Engine
 	q          feed.RecommendQuery
+	rest       *feed.Rest
 	set        Settings
 	now        int64
 	epoch      int64 // of the boards that are asked, 0 while nothing is learned
@@ -37,8 +38,12 @@ type request struct {
 }
 
 func (e *Engine) newRequest(q feed.RecommendQuery) *request {
+	rest := q.Rest
+	if rest == nil {
+		rest = &feed.Rest{Below: feed.Newest()}
+	}
 	r := &request{
-		e: e, q: q, set: e.Settings, now: e.Clock.Now().UnixMilli(), epoch: e.epoch.Load(),
+		e: e, q: q, rest: rest, set: e.Settings, now: e.Clock.Now().UnixMilli(), epoch: e.epoch.Load(),
 		engaged: make(map[feed.ID]struct{}, len(q.Tastes.Engaged)),
 	}
 	for _, g := range q.Tastes.Engaged {
