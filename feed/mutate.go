@@ -57,5 +57,5 @@ func (s *Service) giveBack(ctx context.Context, ops ...Op) error {
 	}
 	s.count(EventReleaseFailed)
 	s.log.WarnContext(ctx, "a mutation is on the record, but the hot data could not be told", slog.Any("error", err))
-	return Unavailable("this is recorded, but may show late because the hot data cannot be reached: to repeat it is safe", err)
+	return Unavailable("this is recorded, but may show late because the hot data cannot be reached: there is no need to repeat it", err)
 }
