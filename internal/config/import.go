@@ -1,5 +1,7 @@
 package config
 
+import "strings"
+
 // Import is what an import runs with.
 type Import struct {
 	Stores  Stores
@@ -39,6 +41,11 @@ Examples:
 	}
 	if len(rest) == 0 {
 		return nil, &UsageError{Command: "import", Text: "Which files? Name one or more, or - for the standard input."}
+	}
+	for _, file := range rest {
+		if strings.HasPrefix(file, "-") && file != "-" {
+			return nil, &UsageError{Command: "import", Text: "Flags come before the files: " + file + " does not. (A file of that name is ./" + file + ".)"}
+		}
 	}
 	c.Files = rest
 	return c, nil
