@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"feedgate/feed"
 	"feedgate/internal/evaluate"
+	"feedgate/store/storetest/redisserver"
 )
 
 // The two groups of a small world: people like posts of their own group only.
@@ -144,7 +146,11 @@ func TestRecommendationsOfLastfmAreAsGoodAsPromisedAndBetterWithFriends(t *testi
 	if raced {
 		t.Skip("SKIPPING the evaluation of lastfm: under the race detector it takes too long")
 	}
-	scores, _ := evaluated(t, "-likes", sharedBundle(t, "lastfm.ndjson.gz"), "-without", "social", "-users", "700")
+	args := []string{"-likes", sharedBundle(t, "lastfm.ndjson.gz"), "-without", "social", "-users", "700"}
+	if _, err := exec.LookPath("redis-server"); err == nil { // quicker than the one inside
+		args = append(args, "-redis-url", redisserver.Start(t).URL())
+	}
+	scores, _ := evaluated(t, args...)
 	t.Logf("of 700 people: %+v", scores)
 	all, alone := scores["all"], scores["without social"]
 	if all.NDCG < 0.18 || all.Recall < 0.18 {
