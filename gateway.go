@@ -193,7 +193,7 @@ func (g *gateway) openWorkers(ctx context.Context, c *config.Serve) error {
 	learner := recommend.NewLearner(recommend.LearnerConfig{
 		Hot: g.hot, Record: g.record, Generation: g.service.Generation, Clock: systemClock{}, Log: g.log,
 		Settings: g.ranking,
-		Hooks:    recommend.LearnerHooks{Learned: lm.Learned, Failed: lm.Failed, Building: lm.Building, Serving: lm.Serving},
+		Hooks:    recommend.LearnerHooks{Learned: lm.Learned, Failed: lm.Failed, Lost: lm.Lost, Building: lm.Building, Serving: lm.Serving},
 	})
 	_, err := g.stack.Go(ctx, "learner", learner.Run)
 	return err

@@ -144,7 +144,7 @@ func (rq *recommending) read(ctx context.Context, p *RecommendPage, first int) e
 			}
 			rq.offset++
 			p.Items = append(p.Items, items[i])
-			p.Reasons = append(p.Reasons, batch[i].Reason)
+			p.Reasons = append(p.Reasons, rq.v.reason(batch[i].Reason))
 			p.Marks = append(p.Marks, SessionMark{Session: rq.session.token, Offset: rq.offset})
 		}
 		if refill == maxRefills {

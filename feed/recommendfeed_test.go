@@ -141,6 +141,9 @@ func TestCase32OwnAndHiddenPostsAreNeverRecommended(t *testing.T) {
 	w.must(w.svc.Block(ctx, w.reader(ann), cyd))
 	w.must(w.svc.Mute(ctx, w.reader(ann), dan))
 	w.must(w.svc.Block(ctx, w.reader(eve), ann))
+	if n, err := w.svc.RecordViews(ctx, w.reader(ann), []feed.ID{blocking.ID}); n != 0 || err != nil {
+		t.Errorf("a view of a post of somebody who blocks: %d, %v", n, err)
+	}
 	if err := w.svc.DeletePost(ctx, w.reader(bob), deleted.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -345,5 +348,27 @@ func TestASessionMarkIsReadAsItWasWritten(t *testing.T) {
 		if _, err := feed.DecodeSessionMark(other); feed.CodeOf(err) != feed.CodeBadInput {
 			t.Errorf("%q: %v, want BAD_USER_INPUT", other, err)
 		}
+	}
+}
+
+func TestAReasonNamesNobodyWhoIsNotFollowedAnyMore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, usualLists(), onEmbedded)
+	ctx := context.Background()
+	ann, bob, cyd := w.person("ann"), w.person("bob"), w.person("cyd")
+	liked := w.post(cyd, "liked by bob")
+	w.must(w.svc.Follow(ctx, w.reader(ann), bob))
+	if _, err := w.svc.Like(ctx, w.reader(bob), liked.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.learn()
+	first := w.recommended(ann, 5, nil)
+	if len(first.Reasons) != 1 || first.Reasons[0] != (feed.Reason{Kind: feed.ReasonFolloweeLiked, User: bob}) {
+		t.Fatalf("got %+v, want what bob liked", first.Reasons)
+	}
+	w.must(w.svc.Unfollow(ctx, w.reader(ann), bob))
+	again := w.recommended(ann, 5, &feed.SessionMark{Session: first.EndMark.Session})
+	if len(again.Reasons) != 1 || again.Reasons[0] != (feed.Reason{Kind: feed.ReasonTrending}) {
+		t.Errorf("after the unfollow the session says %+v", again.Reasons)
 	}
 }

@@ -99,7 +99,7 @@ func (s *Service) LoadTastes(ctx context.Context, users []ID) ([]*Tastes, error)
 }
 
 // RecordViews notes that r has viewed posts, which recommendFeed then leaves
-// out, and returns how many of them there are. Whoever views a repost without
+// out, and returns how many of them r may see. Whoever views a repost without
 // words has viewed its original. BAD_USER_INPUT (field "postIds") above
 // [MaxViewed] of them.
 func (s *Service) RecordViews(ctx context.Context, r *Reader, ids []ID) (int, error) {
@@ -113,15 +113,16 @@ func (s *Service) RecordViews(ctx context.Context, r *Reader, ids []ID) (int, er
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	posts, _, err := s.LoadPosts(ctx, ids)
+	items, err := s.Posts(ctx, r, ids)
 	if err != nil {
 		return 0, err
 	}
 	viewed := make([]ID, 0, 2*len(ids))
 	recorded := 0
-	for _, p := range posts {
+	for i := range items {
+		p := items[i].Post
 		if p == nil {
-			continue // deleted meanwhile: never recommended again
+			continue // deleted or hidden meanwhile: not recommended anyway
 		}
 		recorded++
 		viewed = append(viewed, p.ID)

@@ -66,6 +66,15 @@ func (v view) inRecommendFeed(p *Post) bool {
 	return p.Author != v.reader && !v.muted(p) && (p.RepostOf == 0 || p.Quotes())
 }
 
+// reason is why a post was recommended, as it may be told now: somebody whom
+// the reader does not follow any more is not named.
+func (v view) reason(why Reason) Reason {
+	if why.Kind == ReasonFolloweeLiked && !v.rel.Follows(why.User) {
+		return Reason{Kind: ReasonTrending}
+	}
+	return why
+}
+
 // authors are all whose posts an inbox of the reader holds, hidden ones
 // included, so that to unmute or unblock brings their posts back at once.
 func (v view) authors() []ID {

@@ -46,6 +46,9 @@ func (w *world) kept(epoch int64, posts []feed.ID, topics []string) boards {
 	all := make(boards)
 	for name, op := range reads {
 		for _, x := range op.Ranked {
+			if x.Post == math.MaxInt64 {
+				continue // the sentinel
+			}
 			if op.Board.Kind == feed.BoardSimilar {
 				x.Score = tenths(x.Score)
 			}

@@ -3,6 +3,7 @@ package recommend
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 
 	"feedgate/feed"
@@ -38,17 +39,39 @@ func (l *Learner) watchOnce(ctx context.Context) error {
 		return err
 	}
 	l.Hooks.Serving(state.Learning.Serving)
-	if !l.due(&state.Learning) {
-		return nil
+	due, err := l.dueOrLost(ctx, &state.Learning)
+	if err != nil || !due {
+		return err
 	}
 	b, err := l.takeBuilding(ctx)
 	if err != nil || b == nil {
 		return err
 	}
-	if !l.due(&b.state) { // another one was faster
-		return b.end(ctx)
+	if !l.due(&b.state) {
+		if b.lost, err = l.boardsLost(ctx, &b.state); err != nil || !b.lost { // another one was faster
+			return errors.Join(err, b.end(ctx))
+		}
+		l.Hooks.Lost()
+		l.Log.WarnContext(ctx, "the boards of recommendFeed were lost, and are built anew", slog.Int64("epoch_ms", b.state.Serving))
 	}
 	return b.run(ctx, false)
+}
+
+func (l *Learner) dueOrLost(ctx context.Context, s *feed.Learning) (bool, error) {
+	if l.due(s) {
+		return true, nil
+	}
+	return l.boardsLost(ctx, s)
+}
+
+// boardsLost reports whether the trending board in use is gone: by eviction,
+// or by hand. To look at it keeps it from being evicted as what nobody reads.
+func (l *Learner) boardsLost(ctx context.Context, s *feed.Learning) (bool, error) {
+	board := &feed.ReadBoard{Board: trendingIn(s.Serving), Limit: 1}
+	if err := l.Hot.Do(ctx, board); err != nil {
+		return false, err
+	}
+	return len(board.Ranked) == 0, nil
 }
 
 // due reports whether boards are to be built, or to be built on.
@@ -130,6 +153,9 @@ func (b *building) run(ctx context.Context, anew bool) (err error) {
 			if err := l.refillFresh(ctx); err != nil {
 				return err
 			}
+		}
+		if err := l.Hot.Do(ctx, l.Settings.withSentinel(b.state.Building)); err != nil {
+			return err
 		}
 		if err := b.save(ctx); err != nil {
 			return err

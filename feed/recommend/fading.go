@@ -71,3 +71,18 @@ func directory(epoch int64) feed.Board { return ofTopic(epoch, "") }
 func trendingIn(epoch int64) feed.Board {
 	return feed.Board{Kind: feed.BoardTrending, Epoch: epoch}
 }
+
+// sentinel stands on the trending board of each epoch from its beginning,
+// below every post: without anything on it the board was lost, and most likely
+// others with it. No post has this id.
+const (
+	sentinel      = feed.ID(math.MaxInt64)
+	sentinelScore = 2e-9 // above what leaves a board
+)
+
+func (s *Settings) withSentinel(epoch int64) *feed.PutOnBoard {
+	return &feed.PutOnBoard{
+		Board: trendingIn(epoch), Ranked: []feed.Ranked{{Post: sentinel, Score: sentinelScore}},
+		Keep: s.TrendingKeep, Slack: s.TrendingSlack,
+	}
+}

@@ -21,6 +21,7 @@ type LearnerRecord interface {
 type LearnerHooks struct {
 	Learned  func(users int)           // so many users were counted
 	Failed   func()                    // a batch of users, or a step of building, has to be tried again
+	Lost     func()                    // the boards in use were found lost, and are built anew
 	Building func(under bool)          // new boards are being built by this process, or not any more
 	Serving  func(sinceEpoch int64)    // the epoch (ms since 1970) that readers use, 0 for none; every few seconds
 	Waited   func(users int, ms int64) // so many noted users were taken and learned within so many ms
@@ -80,6 +81,9 @@ func (h LearnerHooks) orNothing() LearnerHooks {
 	}
 	if h.Failed == nil {
 		h.Failed = func() {}
+	}
+	if h.Lost == nil {
+		h.Lost = func() {}
 	}
 	if h.Building == nil {
 		h.Building = func(bool) {}

@@ -267,7 +267,7 @@ func (r *request) wanted(id feed.ID) bool {
 	if _, ok := r.engaged[id]; ok {
 		return false
 	}
-	return r.q.Skip == nil || !r.q.Skip(id)
+	return id != sentinel && (r.q.Skip == nil || !r.q.Skip(id))
 }
 
 // shows reports whether the reader may be shown p.

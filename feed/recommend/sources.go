@@ -143,10 +143,12 @@ func (s *trending) recall(r *request, p *pool) {
 		return
 	}
 	s.scores = make(map[feed.ID]float64, len(s.board.Ranked))
-	hints := make([]hint, len(s.board.Ranked))
-	for i, x := range s.board.Ranked {
-		s.scores[x.Post] = x.Score
-		hints[i] = hint{id: x.Post, score: x.Score}
+	hints := make([]hint, 0, len(s.board.Ranked))
+	for _, x := range s.board.Ranked {
+		if x.Post != sentinel {
+			s.scores[x.Post] = x.Score
+			hints = append(hints, hint{id: x.Post, score: x.Score})
+		}
 	}
 	if len(hints) > 0 { // the measure of all, also when the reader is not shown it
 		r.popularMax = hints[0].score

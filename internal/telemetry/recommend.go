@@ -20,6 +20,7 @@ func SourcesLost(registry prometheus.Registerer, names []string) func(source str
 type Learner struct {
 	learned  prometheus.Counter
 	failed   prometheus.Counter
+	lost     prometheus.Counter
 	building prometheus.Gauge
 	serving  prometheus.Gauge
 }
@@ -33,6 +34,9 @@ func NewLearner(registry prometheus.Registerer) *Learner {
 		failed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "feedgate_recommend_learning_failures_total", Help: "Steps of learning that have to be tried again.",
 		}),
+		lost: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "feedgate_recommend_boards_lost_total", Help: "Times that the boards of recommendFeed were found lost; they are built anew.",
+		}),
 		building: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "feedgate_recommend_building", Help: "1 while this process builds new boards.",
 		}),
@@ -40,7 +44,7 @@ func NewLearner(registry prometheus.Registerer) *Learner {
 			Name: "feedgate_recommend_epoch_seconds", Help: "When the boards that serve were begun, in seconds since 1970; 0 while there are none.",
 		}),
 	}
-	registry.MustRegister(l.learned, l.failed, l.building, l.serving)
+	registry.MustRegister(l.learned, l.failed, l.lost, l.building, l.serving)
 	return l
 }
 
@@ -49,6 +53,9 @@ func (l *Learner) Learned(users int) { l.learned.Add(float64(users)) }
 
 // Failed counts a step to be tried again.
 func (l *Learner) Failed() { l.failed.Inc() }
+
+// Lost counts a loss of the boards in use.
+func (l *Learner) Lost() { l.lost.Inc() }
 
 // Building notes whether new boards are being built.
 func (l *Learner) Building(under bool) {
