@@ -61,7 +61,7 @@ func TestBenchMeasuresRecommendFeedAndALongerPageTakesTheSameRoundTrips(t *testi
 	t.Parallel()
 	redis := redisserver.Start(t)
 	cmd := exec.Command(build(t), "bench", "-only", "recommend", "-json", "-redis-url", redis.URL(), "-readers", "3", "-rounds", "1", "-requests", "10",
-		"-recommend-people", "40", "-recommend-posts", "400", "-recommend-likes", "20", "-recommend-followees", "5")
+		"-recommend-people", "40", "-recommend-posts", "400", "-recommend-likes", "20", "-recommend-follows", "5")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -80,7 +80,7 @@ func ParseBench(args []string, getenv func(string) string) (*Bench, error) {
 	Number(s, &c.Fans, "recommend-people", 2000, 20, 1_000_000, "People whose tastes recommend learns.")
 	Number(s, &c.Wares, "recommend-posts", 5000, 200, 1_000_000, "Posts that they like some of.")
 	Number(s, &c.Tastes, "recommend-likes", 50, 1, 200, "Likes of each.")
-	Number(s, &c.Friends, "recommend-followees", 20, 0, 1000, "People whom each follows.")
+	Number(s, &c.Friends, "recommend-follows", 20, 0, 1000, "People whom each follows.")
 	Number(s, &c.Sights, "nearby-posts", 140_000, 1000, 10_000_000, "Posts with places, in a city that is made for nearby.")
 	s.String(&c.NYC, "nyc", "FILE", "", "A bundle of posts with places, in the format of import, instead of that city. Its ids are its own, so only nearby can be measured.", nil)
 	s.Group("The own server and its data")

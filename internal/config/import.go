@@ -22,7 +22,8 @@ func ParseImport(args []string, getenv func(string) string) (*Import, error) {
 	s.Bool(&c.Strict, "strict", false, "End with an error when a line was refused.")
 	s.Bool(&c.Quiet, "quiet", false, "Show no progress, even on a terminal.")
 	s.Outro(`A bundle has one JSON object a line; "-" reads the standard input. Users come before what names them:
-  {"type":"user","id":"1","handle":"alder","name":"Alder"}
+  {"type":"user","id":"1","handle":"cedar","name":"Cedar"}
+  {"type":"user","id":"2","handle":"puffin","name":"Puffin"}
   {"type":"follow","follower":"1","followee":"2","at":"2026-01-02T03:04:05Z"}
   {"type":"post","id":"9","author":"2","at":"2026-01-02T03:04:05Z","text":"...",
    "place":{"lat":40.7,"lon":-73.8},"topics":["..."],"attributes":{}}
