@@ -132,6 +132,9 @@ func TestLatestStateWinsForASlowReader(t *testing.T) {
 		}
 		for i := 1; i <= 1000; i++ {
 			w.hub.Publish(i)
+			if i == 1 {
+				synctest.Wait() // the slow one's first state is being written
+			}
 			quick.want(fmt.Sprintf(`{"id":"a","type":"next","payload":{"data":{"state":%d}}}`, i))
 		}
 		// The pipe holds nothing, so that the first state is being written and the
