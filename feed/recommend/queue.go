@@ -83,7 +83,7 @@ func (q *quiet) note(ctx context.Context, log *slog.Logger, what string, err err
 	q.mu.Unlock()
 	switch {
 	case err != nil && !was:
-		log.WarnContext(ctx, "recommendations are not kept up for now", slog.String("part", what), slog.Any("error", err))
+		log.WarnContext(ctx, "recommendations are not kept up: trying again", slog.String("part", what), slog.Any("error", err))
 	case err == nil && was:
 		log.InfoContext(ctx, "recommendations are kept up again", slog.String("part", what))
 	}
