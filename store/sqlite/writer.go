@@ -58,19 +58,16 @@ func (w *writer) transact(ctx context.Context, fn func(tx transaction) error) (e
 		return fmt.Errorf("wait to write: %w", context.Cause(ctx))
 	}
 	tx := transaction{w: w}
-	if _, err := tx.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
 	committed := false
 	detached := context.WithoutCancel(ctx)
 	defer func() {
-		if committed {
-			return
-		}
-		if _, undo := tx.exec(detached, "ROLLBACK"); undo != nil {
-			err = errors.Join(err, fmt.Errorf("roll back: %w", undo))
+		if !committed {
+			err = errors.Join(err, tx.undo(detached))
 		}
 	}()
+	if _, err := tx.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
 	if err := fn(tx); err != nil {
 		return err
 	}
@@ -117,6 +114,18 @@ func (tx transaction) exec(ctx context.Context, text string, args ...any) (int64
 		return 0, err
 	}
 	return done.RowsAffected()
+}
+
+// undo ends the transaction if there is one. An error of BEGIN does not mean that
+// there is none: the driver reports the end of a context even if the statement
+// had run by then. An error of another statement does not mean that there is one:
+// SQLite itself rolls back what was interrupted in the middle of a write.
+func (tx transaction) undo(ctx context.Context) error {
+	_, err := tx.exec(ctx, "ROLLBACK")
+	if err == nil || strings.Contains(err.Error(), "no transaction is active") {
+		return nil
+	}
+	return fmt.Errorf("roll back: %w", err)
 }
 
 // insert writes rows, many with each statement; head is the text up to VALUES.
