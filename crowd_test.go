@@ -179,6 +179,8 @@ func TestCrowdOfReadersWithSomeThatStopReadingAndVanish(t *testing.T) {
 	if got := s.metric("feedgate_connected_readers"); got != n {
 		t.Errorf("%d readers are connected, want %d", got, n)
 	}
+	throng.tell("misbehave")
+	throng.want("misbehaving")
 	posts := 1
 	for range 20 {
 		posts++

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gorilla/websocket"
 )
@@ -20,9 +21,10 @@ import (
 // The crowd is a second process full of clients: this test binary once more,
 // told by the environment. It says "ready" when all are subscribed, and "all N"
 // when every client that behaves has been shown N new posts. When it reads
-// "compare", each of those reads its red dot by a query too, and it says "same".
-// It says "lost ERROR" when one of them was closed or shown something wrong. It
-// goes when its standard input ends.
+// "misbehave", the others take to their manners, and it says "misbehaving". When
+// it reads "compare", each of those that behave reads its red dot by a query
+// too, and it says "same". It says "lost ERROR" when a client was closed or shown
+// something wrong. It goes when its standard input ends.
 const (
 	crowdAddr = "FEEDGATE_TEST_CROWD_ADDR"
 	crowdSize = "FEEDGATE_TEST_CROWD_SIZE"
@@ -68,9 +70,10 @@ type throng struct {
 	out  sync.Mutex
 
 	mu   sync.Mutex
-	seen map[int]int    // clients by the most that they were shown
-	last map[int][]byte // what each client was shown last
-	idle []net.Conn     // of those that do not behave: kept, else they are closed when they are collected
+	seen map[int]int       // clients by the most that they were shown
+	last map[int][]byte    // what each client was shown last
+	rude []*websocket.Conn // of those that will not behave: kept, else they are closed when they are collected
+	idle bool              // those do not behave any more
 }
 
 func runCrowd(addr string) {
@@ -84,8 +87,28 @@ func runCrowd(addr string) {
 		c.say("ready")
 	}
 	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
-		if c.each(n, c.compare) {
-			c.say("same")
+		switch order := orders.Text(); order {
+		case "misbehave":
+			c.misbehave()
+			c.say("misbehaving")
+		case "compare":
+			if c.each(n, c.compare) {
+				c.say("same")
+			}
+		default:
+			c.say("lost: no such order:", order)
+		}
+	}
+}
+
+// misbehave has those stop reading that are to stop or to vanish.
+func (c *throng) misbehave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idle = true
+	for _, ws := range c.rude {
+		if err := ws.SetReadDeadline(time.Unix(1, 0)); err != nil {
+			c.say("lost", err)
 		}
 	}
 }
@@ -117,7 +140,7 @@ func (c *throng) say(what ...any) {
 
 const crowdDot = `redDot { feedCount feedCountCapped newestPost { id text author { handle } } }`
 
-// open subscribes a client, and leaves it to its manners after the first state.
+// open subscribes a client, which reads on after the first state.
 func (c *throng) open(i int, pool *sync.Pool) error {
 	kind := manners(i)
 	d := websocket.Dialer{
@@ -155,11 +178,10 @@ func (c *throng) open(i int, pool *sync.Pool) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if kind == behaves {
-		go c.follow(i, ws, shown)
-	} else {
-		c.idle = append(c.idle, ws.NetConn())
+	if kind != behaves {
+		c.rude = append(c.rude, ws)
 	}
+	go c.follow(i, ws, shown)
 	return nil
 }
 
@@ -170,10 +192,18 @@ func (c *throng) follow(i int, ws *websocket.Conn, shown int) {
 			shown, err = c.take(i, shown, text)
 		}
 		if err != nil {
-			c.say("lost", i, err)
+			if manners(i) == behaves || !c.misbehaving() {
+				c.say("lost", i, err)
+			}
 			return
 		}
 	}
+}
+
+func (c *throng) misbehaving() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.idle
 }
 
 // take checks what a client is shown, and notes it.

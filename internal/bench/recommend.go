@@ -152,7 +152,7 @@ func (b *bench) recommendTrips(ctx context.Context, reader feed.ID) error {
 			return err
 		}
 		var answer []byte
-		if t.FirstRedis, t.FirstRecord, answer, err = b.countAs(ctx, reader, payload); err != nil {
+		if t.FirstRedis, t.FirstRecord, answer, err = b.countWarm(ctx, reader, payload); err != nil {
 			return err
 		}
 		next, err := nextPage(first, answer)
@@ -162,7 +162,7 @@ func (b *bench) recommendTrips(ctx context.Context, reader feed.ID) error {
 		if err := b.warm(ctx, reader, next); err != nil {
 			return err
 		}
-		if t.NextRedis, t.NextRecord, _, err = b.countAs(ctx, reader, next); err != nil {
+		if t.NextRedis, t.NextRecord, _, err = b.countWarm(ctx, reader, next); err != nil {
 			return err
 		}
 		b.report.RecommendTrips = append(b.report.RecommendTrips, t)
