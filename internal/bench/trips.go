@@ -74,7 +74,8 @@ func (b *bench) countWarm(ctx context.Context, reader feed.ID, payload []byte) (
 		if err != nil {
 			return 0, 0, nil, err
 		}
-		if alike++; h != hot || r != rec {
+		alike++
+		if h != hot || r != rec {
 			alike = 1
 		}
 		hot, rec, answer = h, r, a
