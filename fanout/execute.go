@@ -95,39 +95,56 @@ func pieceOf(tries int64) int {
 	return max((TaskSize+1)>>(2*min(max(tries-1, 0), 4)), 50)
 }
 
-// activeOf asks once for the active readers of all tasks that are tried for the
-// first time, and gives them by task; nil when it failed.
+// activeOf gives the active readers of all tasks that are tried for the first
+// time, by task; nil when it failed. It asks once for all of whom it does not
+// know better.
 func (w *Workers) activeOf(ctx context.Context, claimed []Claimed) ([][]feed.ID, error) {
-	var all []feed.ID
-	for i := range claimed {
-		if claimed[i].Tries <= 1 {
-			all = append(all, addressees(&claimed[i].Task)...)
-		}
-	}
+	after := w.leftBefore()
 	lists := make([][]feed.ID, len(claimed))
-	if len(all) == 0 {
-		return lists, nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Deliver)
-	defer cancel()
-	active, err := w.Inboxes.Active(ctx, all)
-	if err != nil {
-		return nil, err
-	}
+	var unknown []feed.ID
+	var places []*feed.ID // in the lists, of those unknown
 	for i := range claimed {
 		if claimed[i].Tries > 1 {
 			continue
 		}
-		n := 0
-		for _, reader := range addressees(&claimed[i].Task) {
-			if n < len(active) && active[n] == reader {
-				n++
+		lists[i] = addressees(&claimed[i].Task)
+		if claimed[i].Number > 0 {
+			lists[i] = slices.Clone(lists[i])
+		}
+		for j, reader := range lists[i] {
+			if !w.lately.active(reader, after) {
+				unknown, places = append(unknown, reader), append(places, &lists[i][j])
 			}
 		}
-		lists[i], active = active[:n:n], active[n:]
+	}
+	if len(unknown) == 0 {
+		return lists, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Deliver)
+	defer cancel()
+	days, err := w.Inboxes.LastSeen(ctx, unknown)
+	if err != nil {
+		return nil, err
+	}
+	const nobody = 0
+	for i, on := range days {
+		switch on {
+		case 0:
+			*places[i] = nobody
+		case SeenUnknown:
+		default:
+			w.lately.learn(unknown[i], on)
+		}
+	}
+	for i := range lists {
+		lists[i] = slices.DeleteFunc(lists[i], func(reader feed.ID) bool { return reader == nobody })
 	}
 	return lists, nil
 }
+
+// leftBefore is the first day that the daily pass leaves alone: whoever was seen
+// after it keeps the mark for another day at least.
+func (w *Workers) leftBefore() int64 { return w.in(-w.ActiveWindow) / day.Milliseconds() }
 
 // addressees are the readers of a task; the author gets the post with the first
 // one.
@@ -153,9 +170,15 @@ func (w *Workers) push(ctx context.Context, t Task, piece int) error {
 func (w *Workers) pushPiece(ctx context.Context, t Task, readers []feed.ID) error {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.Deliver)
 	defer cancel()
-	active, err := w.Inboxes.Active(limited, readers)
+	days, err := w.Inboxes.LastSeen(limited, readers)
 	if err != nil {
 		return err
+	}
+	active := make([]feed.ID, 0, len(readers))
+	for i, reader := range readers {
+		if days[i] != 0 {
+			active = append(active, reader)
+		}
 	}
 	return w.pushTo(limited, t, active)
 }

@@ -65,10 +65,10 @@ type Tasks interface {
 
 // Inboxes is where posts are delivered.
 type Inboxes interface {
-	// Active keeps those readers whose inboxes are kept up: all that are marked
-	// active, and all of a shard that has no epoch. It leaves them in their order,
-	// and keeps a reader who is named twice both times or not at all. One round trip.
-	Active(ctx context.Context, readers []feed.ID) ([]feed.ID, error)
+	// LastSeen gives for each reader the day since 1970 on which the follow feed was
+	// read last: 0 when the reader is not marked active, so that the inbox is not
+	// kept up, and [SeenUnknown] in a shard that has no epoch. One round trip.
+	LastSeen(ctx context.Context, readers []feed.ID) ([]int64, error)
 	// Push adds the entry to the inbox of each reader: one ZADD a reader, one round
 	// trip. A sample of the inboxes is measured on the way; those above keep+slack
 	// are trimmed to keep.

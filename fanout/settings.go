@@ -51,7 +51,6 @@ type Settings struct {
 
 // withDefaults fills in what is zero.
 func (s Settings) withDefaults() Settings {
-	const day = 24 * time.Hour
 	return Settings{
 		InboxLength:      cmp.Or(s.InboxLength, 1000),
 		InboxSlack:       cmp.Or(s.InboxSlack, 200),

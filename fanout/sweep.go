@@ -186,8 +186,7 @@ func (r *recounter) drop(ctx context.Context) error {
 
 // prune deletes the inboxes of readers who were not seen for long.
 func (w *Workers) prune(ctx context.Context) error {
-	const day = 24 * time.Hour
-	before := w.in(-w.ActiveWindow) / day.Milliseconds()
+	before := w.leftBefore()
 	for range pruneRounds {
 		n, err := w.Readers.PruneActive(ctx, before, pruneLimit)
 		if err != nil {

@@ -3,6 +3,7 @@ package fanout_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,9 +22,10 @@ type wire struct {
 	record *sqlite.Record
 	hot    *redis.Hot
 	kill   context.CancelFunc
-	fuse   atomic.Int64 // calls left
-	after  bool         // the last call is still done, its answer lost
-	added  atomic.Int64 // tasks appended to the queue
+	fuse   atomic.Int64              // calls left
+	after  bool                      // the last call is still done, its answer lost
+	added  atomic.Int64              // tasks appended to the queue
+	asked  atomic.Pointer[[]feed.ID] // readers whose last day was asked for; nil: not noted
 
 	// Optional changes of what the real thing does.
 	push func(ctx context.Context, e feed.Entry, readers []feed.ID) error // before each push; an error is its result
@@ -127,8 +129,13 @@ func (w *wire) DropAcks(ctx context.Context, post feed.ID, op int64) error {
 	return w.call(func() error { return w.hot.DropAcks(ctx, post, op) })
 }
 
-func (w *wire) Active(ctx context.Context, readers []feed.ID) ([]feed.ID, error) {
-	return ask(w, func() ([]feed.ID, error) { return w.hot.Active(ctx, readers) })
+func (w *wire) LastSeen(ctx context.Context, readers []feed.ID) ([]int64, error) {
+	for noted := w.asked.Load(); noted != nil; noted = w.asked.Load() {
+		if more := slices.Concat(*noted, readers); w.asked.CompareAndSwap(noted, &more) {
+			break
+		}
+	}
+	return ask(w, func() ([]int64, error) { return w.hot.LastSeen(ctx, readers) })
 }
 
 // Push leaves a pipeline half written when it is the last call.

@@ -55,8 +55,9 @@ type Hooks struct {
 // Workers fan published posts out, and sweep up after those that were killed.
 type Workers struct {
 	Config
-	lanes map[feed.Lane]*lane
-	quiet *quiet
+	lanes  map[feed.Lane]*lane
+	lately lately
+	quiet  *quiet
 }
 
 // New makes workers; [Workers.Run] sets them to work.

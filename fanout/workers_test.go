@@ -328,3 +328,57 @@ func TestReadersNotSeenForLongLoseTheirInboxes(t *testing.T) {
 		}
 	})
 }
+
+// Whom a worker knows to be active it does not ask for again; of all others it
+// hears as soon as they are.
+func TestReadersKnownToBeActiveAreNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	each(t, 40, func(w *world) {
+		t := w.t
+		author := w.author(40)
+		today := time.Now().UnixMilli() / 86_400_000
+		w.activate(append(every(2, 40), author)...)
+		for id := range feed.ID(200) { // all shards have an epoch
+			w.do(&feed.TouchActive{Reader: 1000 + id, Day: today, Make: 1})
+		}
+		// In half a day, the daily pass may have taken the mark of this one.
+		w.do(&feed.TouchActive{Reader: 2, Day: today - 14, Make: 1})
+		p := w.start(func(c *fanout.Config) {
+			c.TaskSize = 10
+			c.Visibility, c.StallAfter, c.Deliver = time.Minute, 2*time.Minute, time.Minute // no second tries
+		})
+		send := func() (post feed.Post, asked []feed.ID) {
+			p.wire.asked.Store(&[]feed.ID{})
+			post = w.publish(author, feed.LaneBulk)
+			w.ring(feed.LaneBulk, post.ID)
+			w.wantDone(post.ID, 40)
+			return post, *p.wire.asked.Load()
+		}
+		first, asked := send()
+		if len(asked) < 41 {
+			t.Fatalf("at first, %d readers are asked for, want 41", len(asked))
+		}
+		second, asked := send()
+		slices.Sort(asked)
+		if active := every(2, 40); len(asked) != 20 || slices.ContainsFunc(asked, func(id feed.ID) bool { return slices.Contains(active, id) }) {
+			t.Errorf("asked for again: %v, want those of 40 who are not active, and the one whose mark is old", asked)
+		}
+		w.activate(4)
+		third, asked := send()
+		if len(asked) != 20 {
+			t.Errorf("asked for the third time: %v, want 20 readers", asked)
+		}
+		if _, asked = send(); len(asked) != 19 {
+			t.Errorf("asked for the fourth time: %v, want 19 readers", asked)
+		}
+		got := w.inboxes([]feed.ID{1, 4, 6})
+		for reader, want := range map[feed.ID][]feed.Post{1: {first, second, third}, 4: {third}, 6: nil} {
+			for _, post := range []feed.Post{first, second, third} {
+				has := slices.Contains(got[reader].Entries, feed.Entry{At: post.At, ID: post.ID})
+				if has != slices.ContainsFunc(want, func(p feed.Post) bool { return p.ID == post.ID }) {
+					t.Errorf("reader %d has post %d: %v", reader, post.ID, has)
+				}
+			}
+		}
+	})
+}

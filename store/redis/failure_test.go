@@ -73,7 +73,7 @@ func TestAServerThatIsDownIsUnavailableAndComesBack(t *testing.T) {
 		"Bells":      func() error { _, err := h.Bells(ctx, feed.LaneSmall, 1, time.Hour); return err },
 		"ClaimTasks": func() error { _, err := h.ClaimTasks(ctx, feed.LaneSmall, 1, time.Hour, time.Hour); return err },
 		"Acks":       func() error { _, err := h.Acks(ctx, 1, 1, 0, 1); return err },
-		"Active":     func() error { _, err := h.Active(ctx, []feed.ID{1}); return err },
+		"LastSeen":   func() error { _, err := h.LastSeen(ctx, []feed.ID{1}); return err },
 		"Marks":      func() error { _, err := h.Marks(ctx); return err },
 		"Prune":      func() error { _, err := h.PruneActive(ctx, 1, 1); return err },
 	}

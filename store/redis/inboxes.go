@@ -12,20 +12,22 @@ import (
 
 var _ fanout.Inboxes = (*Hot)(nil)
 
-// Active implements [fanout.Inboxes].
-func (h *Hot) Active(ctx context.Context, readers []feed.ID) ([]feed.ID, error) {
+// LastSeen implements [fanout.Inboxes].
+func (h *Hot) LastSeen(ctx context.Context, readers []feed.ID) ([]int64, error) {
 	b := h.newBatch(ctx)
 	asked := askShards(b, activeShards, activeKey, readers)
 	if err := b.run(); err != nil {
 		return nil, err
 	}
-	active := make([]feed.ID, 0, len(readers))
-	for i, reader := range readers {
-		if _, known := asked.known(i); !known || asked.marked(i) {
-			active = append(active, reader)
+	days := make([]int64, len(readers))
+	for i := range readers {
+		if _, known := asked.known(i); !known {
+			days[i] = fanout.SeenUnknown
+			continue
 		}
+		days[i], _ = asked.score(i)
 	}
-	return active, nil
+	return days, nil
 }
 
 // sampled picks the pushes that measure the inbox: one of 32, and for each post

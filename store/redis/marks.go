@@ -55,6 +55,11 @@ func (s *sharded) known(i int) (int64, bool) {
 	return parseScore(textAt(s.cmds[s.shard[i]].Val(), 0))
 }
 
+// score gives an id's score in its shard.
+func (s *sharded) score(i int) (int64, bool) {
+	return parseScore(textAt(s.cmds[s.shard[i]].Val(), s.place[i]))
+}
+
 // marked reports whether an id is a member of its shard.
 func (s *sharded) marked(i int) bool {
 	return textAt(s.cmds[s.shard[i]].Val(), s.place[i]) != ""

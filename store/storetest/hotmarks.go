@@ -154,9 +154,23 @@ func (s *hotSuite) touch(reader feed.ID, day, epoch int64) int64 {
 
 func (s *hotSuite) wantActive(readers []feed.ID, want ...feed.ID) {
 	s.t.Helper()
-	got, err := s.hot.Active(s.ctx(), readers)
+	days, err := s.hot.LastSeen(s.ctx(), readers)
 	s.must(err)
+	equal(s, "days", len(days), len(readers))
+	var got []feed.ID
+	for i, on := range days {
+		if on != 0 {
+			got = append(got, readers[i])
+		}
+	}
 	equalSlice(s, "active", got, want)
+}
+
+func (s *hotSuite) wantSeen(readers []feed.ID, want ...int64) {
+	s.t.Helper()
+	days, err := s.hot.LastSeen(s.ctx(), readers)
+	s.must(err)
+	equalSlice(s, "days", days, want)
 }
 
 func activeEpoch(s *hotSuite) {
@@ -180,10 +194,10 @@ func (s *hotSuite) oneShard() (same []feed.ID, other feed.ID) {
 	s.touch(same[0], 20_000, day0)
 	for range 1000 {
 		id := s.ids.Next()
-		active, err := s.hot.Active(s.ctx(), []feed.ID{id})
+		days, err := s.hot.LastSeen(s.ctx(), []feed.ID{id})
 		s.must(err)
 		switch {
-		case len(active) > 0:
+		case days[0] != 0:
 			other = id
 		case len(same) < 3:
 			same = append(same, id)
@@ -210,6 +224,9 @@ func activeMarked(s *hotSuite) {
 	s.touch(ids[1], 20_000, day0)
 	s.wantActive([]feed.ID{ids[0], ids[1], ids[2], other}, ids[1], other)
 	s.wantActive([]feed.ID{other, ids[1], ids[0], ids[1], other}, other, ids[1], ids[1], other)
+	s.wantSeen([]feed.ID{ids[0], ids[1], other}, 0, 20_000, fanout.SeenUnknown)
+	s.touch(ids[1], 20_003, day0)
+	s.wantSeen([]feed.ID{ids[1]}, 20_003)
 }
 
 func (s *hotSuite) prune(before int64, limit int) int {
