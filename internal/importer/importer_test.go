@@ -272,3 +272,23 @@ func TestASourceThatBreaksOffKeepsWhatCameBefore(t *testing.T) {
 		t.Errorf("got %+v, want what came before", got)
 	}
 }
+
+// A run that took nothing of what it was given is no success; one that took a line is.
+func TestARunThatTakesNothingFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for i, c := range []struct{ bundle, says string }{
+		{`{"type":"song","id":"3"}` + "\n" + `{"type":"follow","follower":"1","followee":"2"}`, "all 2 lines were refused"},
+		{`{"type":"song","id":"3"}` + "\n" + people, ""},
+		{`{"type":"song","id":"3"}` + "\n" + people, ""}, // there already
+		{"", ""},
+	} {
+		var said strings.Builder
+		err := importer.Run(t.Context(), importer.Config{Record: r.record, Clock: r.clock}, importer.Job{
+			Files: []string{"-"}, Stdin: strings.NewReader(c.bundle), Out: &said, Generation: r.record,
+		})
+		if (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("run %d: got %v, want %q", i, err, c.says)
+		}
+	}
+}

@@ -64,6 +64,14 @@ func (r *Report) Changed() bool {
 	return false
 }
 
+// taken is how many lines are on the record, new or there already.
+func (r *Report) taken() (n int64) {
+	for _, c := range r.Counts {
+		n += c.Added + c.Same
+	}
+	return n
+}
+
 // Print writes the report for people.
 func (r *Report) Print(w io.Writer) error {
 	var b strings.Builder

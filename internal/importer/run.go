@@ -54,6 +54,9 @@ func Run(ctx context.Context, cfg Config, job Job) error {
 	if job.Strict && report.Refused > 0 {
 		return fmt.Errorf("%d lines were refused", report.Refused)
 	}
+	if report.Refused > 0 && report.taken() == 0 {
+		return fmt.Errorf("all %d lines were refused, nothing was imported", report.Refused)
+	}
 	return nil
 }
 

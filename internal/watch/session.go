@@ -13,8 +13,8 @@ import (
 // session is one connection.
 type session struct {
 	*Watcher
-	ws       *websocket.Conn
-	welcomed bool
+	ws     *websocket.Conn
+	served bool // something was shown
 }
 
 // message is one of graphql-transport-ws.
@@ -121,7 +121,6 @@ func (s *session) send(m message) error {
 func (s *session) take(m message) error {
 	switch m.Type {
 	case "connection_ack":
-		s.welcomed = true
 		return s.subscribe()
 	case "ping":
 		return s.send(message{Type: "pong"})
@@ -167,8 +166,10 @@ func (s *session) show(m message) error {
 	}
 	switch {
 	case got.Data.RedDot != nil:
+		s.served = true
 		s.paper.dot(got.Data.RedDot)
 	case got.Data.NoticeAdded != nil:
+		s.served = true
 		s.paper.notice(got.Data.NoticeAdded)
 	case len(got.Errors) > 0:
 		switch text := plain(got.Errors[0].Message); got.Errors[0].Extensions.Code {

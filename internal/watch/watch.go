@@ -90,15 +90,15 @@ func New(cfg Config) *Watcher {
 // [*RefusedError], or that of writing.
 func (w *Watcher) Run(ctx context.Context) error {
 	for failures := 0; ; failures++ {
-		welcomed, err := w.connect(ctx)
+		served, err := w.connect(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the connection ended because ctx did
 		}
 		_, refused := errors.AsType[*RefusedError](err)
-		if w.paper.err != nil || refused && (!welcomed || !w.cfg.Renews) {
+		if w.paper.err != nil || refused && (!served || !w.cfg.Renews) {
 			return errors.Join(err, w.paper.err)
 		}
-		if welcomed {
+		if served {
 			failures = 0
 		}
 		pause := w.pause(failures)
@@ -121,8 +121,8 @@ func (w *Watcher) pause(failures int) time.Duration {
 }
 
 // connect watches over one connection until it ends. It reports whether the
-// gateway welcomed it.
-func (w *Watcher) connect(ctx context.Context) (welcomed bool, err error) {
+// gateway showed anything on it.
+func (w *Watcher) connect(ctx context.Context) (served bool, err error) {
 	introduction, err := w.cfg.Introduce()
 	if err != nil {
 		return false, &RefusedError{Text: err.Error()}
@@ -147,5 +147,5 @@ func (w *Watcher) connect(ctx context.Context) (welcomed bool, err error) {
 	close(ended)
 	<-stopped
 	_ = ws.Close() // what closing a lost connection says is no news
-	return s.welcomed, err
+	return s.served, err
 }

@@ -216,12 +216,27 @@ func TestAFreshProofIsTriedWhenOneExpires(t *testing.T) {
 	url := script(t,
 		func(ws *websocket.Conn) {
 			welcome(t, ws)
+			next(ws, dots, `{"data":{"redDot":{"feedCount":0,"noticeCount":0,"newestPost":null}}}`)
 			leave(ws, 4403, "token expired")
 		},
 		func(ws *websocket.Conn) { leave(ws, 4403, "who are you") },
 	)
 	if err := watcher(url, &out, true).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "who are you") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Somebody who may connect and is shown nothing gains nothing by coming back.
+func TestARefusedSubscriptionEndsIt(t *testing.T) {
+	t.Parallel()
+	var out output
+	url := script(t, func(ws *websocket.Conn) {
+		welcome(t, ws)
+		next(ws, dots, `{"errors":[{"message":"You have no profile yet.","extensions":{"code":"UNAUTHENTICATED"}}],"data":null}`)
+	})
+	var refused *RefusedError
+	if err := watcher(url, &out, true).Run(t.Context()); !errors.As(err, &refused) || refused.Text != "You have no profile yet." {
+		t.Errorf("got %v, want the refusal", err)
 	}
 }
 
