@@ -307,6 +307,7 @@ func (r *run) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.w.lately.under(gen)
 	if r.gen != 0 && gen != r.gen {
 		r.patience = min(r.patience, patienceLow)
 	}

@@ -30,6 +30,21 @@ func TestNobodyIsActiveWhoWasNotLearnt(t *testing.T) {
 	})
 }
 
+func TestAnotherGenerationForgetsAll(t *testing.T) {
+	t.Parallel()
+	var l lately
+	l.under(3)
+	l.learn(7, 20_000)
+	l.under(3)
+	if !l.active(7, 19_999) {
+		t.Error("forgotten under the same generation")
+	}
+	l.under(4)
+	if l.active(7, 19_999) {
+		t.Error("remembered under another generation")
+	}
+}
+
 // Ids that are given one after another share no place until the table is well filled.
 func TestReadersInARowAreRemembered(t *testing.T) {
 	t.Parallel()

@@ -371,6 +371,13 @@ func TestReadersKnownToBeActiveAreNotAskedForAgain(t *testing.T) {
 		if _, asked = send(); len(asked) != 19 {
 			t.Errorf("asked for the fourth time: %v, want 19 readers", asked)
 		}
+		gen, err := w.record.Generation(t.Context())
+		w.check(err)
+		_, err = w.record.RaiseGeneration(t.Context(), gen)
+		w.check(err)
+		if _, asked = send(); len(asked) != 41 {
+			t.Errorf("asked under another generation: %d readers, want 41", len(asked))
+		}
 		got := w.inboxes([]feed.ID{1, 4, 6})
 		for reader, want := range map[feed.ID][]feed.Post{1: {first, second, third}, 4: {third}, 6: nil} {
 			for _, post := range []feed.Post{first, second, third} {
