@@ -234,8 +234,10 @@ func TestARefusedSubscriptionEndsIt(t *testing.T) {
 		welcome(t, ws)
 		next(ws, dots, `{"errors":[{"message":"You have no profile yet.","extensions":{"code":"UNAUTHENTICATED"}}],"data":null}`)
 	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // should it come back after all
+	defer cancel()
 	var refused *RefusedError
-	if err := watcher(url, &out, true).Run(t.Context()); !errors.As(err, &refused) || refused.Text != "You have no profile yet." {
+	if err := watcher(url, &out, true).Run(ctx); !errors.As(err, &refused) || refused.Text != "You have no profile yet." {
 		t.Errorf("got %v, want the refusal", err)
 	}
 }
